@@ -1,0 +1,93 @@
+"""The pydantic base of everything that is read from a spec."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Parameters(BaseModel):
+    """Frozen, unknown keys refused, NaN and infinity refused; each field documented under itself."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        validate_default=True,
+        arbitrary_types_allowed=False,
+    )
+
+
+class Metric(Parameters):
+    """One number a task reports, with everything needed to rank, bound and print it."""
+
+    name: str
+    """Column name, unique within the task, for example `accuracy`."""
+    title: str
+    """Heading in tables."""
+    direction: Literal["max", "min", "none"]
+    """Which way is better; `none` for quantities that are only described."""
+    unit: Literal["percent", "nats", "perplexity", "raw"] = "raw"
+    """Unit of the stored value; accuracies are stored in percent (0 to 100)."""
+    lower: float | None = None
+    """Smallest possible value, if there is one."""
+    upper: float | None = None
+    """Largest possible value, if there is one."""
+    description: str = ""
+    """What exactly is measured, on which examples."""
+
+
+class Budget(Parameters):
+    """How long and in what portions a cell trains."""
+
+    batch_size: int = Field(gt=0)
+    """Examples per optimiser step."""
+    epochs: int | None = Field(default=None, gt=0)
+    """Passes over the training examples; exactly one of `epochs` and `steps` is given."""
+    steps: int | None = Field(default=None, gt=0)
+    """Optimiser steps."""
+    evaluate_every: int | None = Field(default=None, gt=0)
+    """Steps between two points of the curve; one epoch when absent."""
+
+    def total_steps(self, examples: int) -> int:
+        """Optimiser steps for a training set of that many examples (last partial batch of an epoch kept)."""
+        if self.steps is not None:
+            return self.steps
+        if self.epochs is None:
+            raise ValueError("a budget needs epochs or steps")
+        return self.epochs * self.steps_per_epoch(examples)
+
+    def steps_per_epoch(self, examples: int) -> int:
+        """Batches in one pass; the last one may be smaller on disk but is filled from the next pass."""
+        return -(-examples // self.batch_size)
+
+
+class Optimizer(Parameters):
+    """The optimiser of one task; an initialiser may only override it for the parameters it owns."""
+
+    name: Literal["adam", "adamw", "sgd"] = "adam"
+    """`adam` couples weight decay into the gradient (L2), `adamw` decouples it."""
+    learning_rate: float = Field(gt=0)
+    """Peak learning rate."""
+    weight_decay: float = Field(default=0.0, ge=0)
+    """Decay coefficient."""
+    decay_vectors: bool = True
+    """Whether biases, norms and other parameters of one dimension are decayed too."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """Adam's moment coefficients."""
+    epsilon: float = Field(default=1e-8, gt=0)
+    """Adam's denominator offset."""
+    momentum: float = Field(default=0.0, ge=0, lt=1)
+    """Momentum of SGD."""
+    schedule: Literal["constant", "cosine", "linear"] = "constant"
+    """Shape of the learning rate after the warm-up."""
+    warmup_steps: int = Field(default=0, ge=0)
+    """Steps of linear warm-up from `warmup_start` × peak."""
+    warmup_start: float = Field(default=0.0, ge=0, le=1)
+    """Learning rate at step 0 as a fraction of the peak."""
+    final_fraction: float = Field(default=0.0, ge=0, le=1)
+    """Learning rate at the last step as a fraction of the peak."""
+    clip_norm: float | None = Field(default=None, gt=0)
+    """Global gradient norm is clipped to this, per cell."""

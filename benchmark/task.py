@@ -1,0 +1,131 @@
+"""What a task family is: the interface the engine, the initialisers and third parties meet.
+
+A family is a frozen pydantic model whose fields are the resolved parameters of one profile; registering it
+makes the YAML files that name it runnable. Nothing here imports torch, so that planning stays fast: a family
+imports torch inside its methods.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from benchmark.parameters import Budget, Metric, Optimizer, Parameters
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Shape of the model's attention, as priors see it."""
+
+    layers: int
+    heads: int
+    tokens: int
+    """Positions that carry the input, N; a CLS token is not counted."""
+    extra_tokens: int = 0
+    """Tokens put before the input (1 for CLS); the prior slot covers all of them."""
+    dim: int = 0
+    """Model width D."""
+    head_dim: int = 0
+    """Width of one head, d."""
+    grid: tuple[int, int] | None = None
+    """Rows and columns of the patches when the tokens are an image."""
+    causal: bool = False
+    """Whether position i may only attend to positions ≤ i."""
+    classes: int | None = None
+    """Number of classes when the output is a classification."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Inputs and targets with a common first axis."""
+
+    inputs: torch.Tensor  # (n, ...)
+    targets: torch.Tensor  # (n, ...)
+
+    def __len__(self) -> int:
+        return int(self.inputs.shape[0])
+
+
+class Task(Parameters, ABC):
+    """One task at one profile. Subclass, add fields, implement the abstract methods, register with `@task`."""
+
+    family: ClassVar[str] = ""
+    """Name under which the class is registered; set by the decorator."""
+    version: ClassVar[int] = 1
+    """Raised whenever the numbers a cell produces change meaning; part of the cell's identity."""
+
+    optimizer: Optimizer
+    """Optimiser and its schedule."""
+    budget: Budget
+    """Length of training."""
+
+    # --- facts, no torch -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def metrics(self) -> tuple[Metric, ...]:
+        """Every metric this task reports at the end; the first one is the primary one."""
+
+    @abstractmethod
+    def geometry(self) -> Geometry:
+        """Shape of the attention of the model this task trains."""
+
+    def has_pattern(self) -> bool:
+        """Whether the task knows an interaction pattern (`pattern` returns one)."""
+        return False
+
+    def missing_data(self) -> str | None:
+        """None when everything needed is here; otherwise what is missing and the command that gets it."""
+        return None
+
+    def training_size(self) -> int:
+        """Number of training examples (the same for every seed)."""
+        raise NotImplementedError
+
+    def training_key(self, seed: int) -> Hashable:
+        """Seeds with equal keys share one training and evaluation set in a stack; None: all of them do."""
+        return None
+
+    def references(self) -> Mapping[str, Mapping[str, float]]:
+        """Rows computed exactly, not trained: name → metric → value (chance, the minimum-degree interpolator ...)."""
+        return {}
+
+    # --- tensors ---------------------------------------------------------------------------------------------
+
+    def pattern(self, layer: int, head: int) -> torch.Tensor | None:
+        """The interaction graph, bool (N, N), True = query i may attend to key j; None when there is none."""
+        return None
+
+    @abstractmethod
+    def build_model(self) -> torch.nn.Module:
+        """A freshly initialised model, drawn from torch's global generator (the engine seeds it)."""
+
+    @abstractmethod
+    def training_examples(self, seed: int) -> Examples:
+        """Everything that is trained on; the engine shuffles it anew each epoch with the cell's seed."""
+
+    def augment(
+        self, inputs: torch.Tensor, targets: torch.Tensor, generator: torch.Generator
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Random transformation of one cell's batch (B, ...), by default none."""
+        return inputs, targets
+
+    @abstractmethod
+    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """Mean training loss of a batch, a scalar; must work under `torch.func.vmap`."""
+
+    @abstractmethod
+    def evaluation_examples(self, seed: int, *, final: bool) -> Examples:
+        """Examples scored at each point of the curve (`final=False`) and once at the end (`final=True`)."""
+
+    @abstractmethod
+    def observe(self, outputs: torch.Tensor, targets: torch.Tensor) -> dict[str, torch.Tensor]:
+        """What is kept of each evaluated example: tensors with first axis B, small; works under vmap."""
+
+    @abstractmethod
+    def summarize(self, observed: Mapping[str, torch.Tensor], examples: Examples, *, final: bool) -> dict[str, float]:
+        """Metrics from the observations of all evaluation examples, full precision."""

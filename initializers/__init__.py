@@ -1,0 +1,1 @@
+"""Initialiser families and the YAML files that name them."""

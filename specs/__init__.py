@@ -1,0 +1,1 @@
+"""Experiments shipped with the package (YAML)."""

@@ -1,0 +1,1 @@
+"""Task families and the YAML files that name them."""
