@@ -1,0 +1,1 @@
+"""Data sets: the small embedded ones, the manifests of the real ones, and the loaders both go through."""
