@@ -7,9 +7,14 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    SeedsBase = click.ParamType[tuple[int, ...]]
+else:  # not generic before click 8.4
+    SeedsBase = click.ParamType
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Option = Callable[[Decorated], Decorated]
@@ -17,7 +22,7 @@ Option = Callable[[Decorated], Decorated]
 STORE_VARIABLE = "BENCH_STORE"
 
 
-class Seeds("click.ParamType[tuple[int, ...]]"):
+class Seeds(SeedsBase):
     """`5` means seeds 0 to 4; `0,1,7` and `0-4` (and mixtures) name them; `3,` is seed 3 alone."""
 
     name = "seeds"
