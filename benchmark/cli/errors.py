@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
 
 import click
 
 from benchmark import __version__
 from benchmark.errors import BenchError, ExitCode
+
+Result = TypeVar("Result")
 
 
 def guarded(command: click.Command, args: list[str] | None = None, **extra: Any) -> NoReturn:
@@ -20,7 +23,6 @@ def guarded(command: click.Command, args: list[str] | None = None, **extra: Any)
     """
     try:
         code = command.main(args=args, prog_name="bench", standalone_mode=False, **extra)
-        flush_output()
     except click.ClickException as error:
         error.show()
         code = ExitCode.USAGE
@@ -30,25 +32,21 @@ def guarded(command: click.Command, args: list[str] | None = None, **extra: Any)
     except BenchError as error:
         click.echo(f"Error: {error}", err=True)
         code = error.exit_code
-    except (BrokenPipeError, SystemExit) as error:
-        code = after_exit(error)
     except Exception:
         report_bug()
         code = ExitCode.INTERNAL
     sys.exit(int(code) if isinstance(code, int) else 0)
 
 
-def flush_output() -> None:
-    """Write what is buffered now, so that a closed pipe is noticed inside the boundary."""
-    sys.stdout.flush()
-
-
-def after_exit(error: BrokenPipeError | SystemExit) -> object:
-    """The code of a `SystemExit`; 0 when the reader (`| head`) has gone, which click turns into a `SystemExit(1)`."""
-    if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
-        return error.code
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter's own last flush goes nowhere
-    return ExitCode.COMPLETE
+def ending_quietly(action: Callable[[], Result]) -> Result | ExitCode:
+    """What `action` returns; success and silence when the reader of our output (`| head`) has gone."""
+    try:
+        result = action()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
+        return ExitCode.COMPLETE
+    return result
 
 
 def report_bug() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from benchmark import __version__
-from benchmark.cli.errors import guarded
+from benchmark.cli.errors import ending_quietly, guarded
 from benchmark.errors import PluginError
 
 VERBS: dict[str, tuple[str, str]] = {
@@ -43,6 +43,9 @@ class VerbGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return load_verb(cmd_name) if cmd_name in VERBS else None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return ending_quietly(lambda: super(VerbGroup, self).invoke(ctx))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of verbs, without importing one of them."""
