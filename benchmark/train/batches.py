@@ -1,0 +1,95 @@
+"""Which examples each step of each cell sees: its own shuffle per epoch, drawn on the CPU so that no device matters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from benchmark.cell import Cell
+from benchmark.identity import stream
+from benchmark.task import Examples, Task
+
+
+class Shuffle:
+    """Endless concatenation of permutations of `examples` indices: a batch that an epoch cannot fill is filled from
+    the next one, so every batch has the same size."""
+
+    def __init__(self, examples: int, seed: int) -> None:
+        self._examples = examples
+        self._generator = torch.Generator().manual_seed(stream(seed, "batches"))
+        self._left = torch.empty(0, dtype=torch.int64)
+
+    def take(self, count: int) -> Tensor:
+        """The next `count` indices, int64 (count,)."""
+        pieces, held = [self._left], len(self._left)
+        while held < count:
+            pieces.append(torch.randperm(self._examples, generator=self._generator))
+            held += self._examples
+        drawn = torch.cat(pieces)
+        self._left = drawn[count:]
+        return drawn[:count]
+
+
+class Batches:
+    """Training batches of a stack, gathered on `device`; data is held once per distinct training key."""
+
+    def __init__(self, task: Task, cells: Sequence[Cell], device: str) -> None:
+        keys = list(dict.fromkeys(task.training_key(cell.seed) for cell in cells))
+        first_seed = {task.training_key(cell.seed): cell.seed for cell in reversed(cells)}
+        sets = [task.training_examples(first_seed[key]) for key in keys]
+        self.examples = _one_size(sets)
+        self._task = task
+        self._device = device
+        self._augments = type(task).augment is not Task.augment
+        where = "cpu" if self._augments else device
+        self._inputs = torch.cat([examples.inputs for examples in sets]).to(where)
+        self._targets = torch.cat([examples.targets for examples in sets]).to(where)
+        self._offsets = torch.tensor([keys.index(task.training_key(cell.seed)) * self.examples for cell in cells])
+        self._shuffles = [Shuffle(self.examples, cell.seed) for cell in cells]
+        self._generators = [torch.Generator().manual_seed(stream(cell.seed, "augment")) for cell in cells]
+
+    def take(self, steps: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of the next steps, (steps, C, B, ...)."""
+        size = self._task.budget.batch_size
+        drawn = torch.stack([shuffle.take(steps * size) for shuffle in self._shuffles]) + self._offsets[:, None]
+        index = drawn.view(len(self._shuffles), steps, size).transpose(0, 1).to(self._inputs.device)
+        inputs, targets = self._inputs[index], self._targets[index]
+        if self._augments:
+            inputs, targets = self._augmented(inputs, targets, self._generators)
+        return inputs.to(self._device), targets.to(self._device)
+
+    def like(self, rows: int, size: int) -> tuple[Tensor, Tensor]:
+        """A batch for tracing, (rows, size, ...), drawn from no shuffle."""
+        index = torch.arange(rows * size).remainder(self.examples).view(rows, size).to(self._inputs.device)
+        inputs, targets = self._inputs[index], self._targets[index]
+        if self._augments:
+            generators = [torch.Generator().manual_seed(0) for _ in range(rows)]
+            inputs, targets = self._augmented(inputs[None], targets[None], generators)
+            inputs, targets = inputs[0], targets[0]
+        return inputs.to(self._device), targets.to(self._device)
+
+    def steps_of(self, bytes_limit: int) -> int:
+        """How many steps of batches fit into that many bytes, at least one."""
+        row = self._inputs[:1].nbytes + self._targets[:1].nbytes
+        return max(1, bytes_limit // max(1, row * self._task.budget.batch_size * len(self._shuffles)))
+
+    def _augmented(
+        self, inputs: Tensor, targets: Tensor, generators: Sequence[torch.Generator]
+    ) -> tuple[Tensor, Tensor]:
+        changed = [
+            [self._task.augment(x, y, generator) for x, y, generator in zip(xs, ys, generators, strict=True)]
+            for xs, ys in zip(inputs, targets, strict=True)
+        ]
+        return (
+            torch.stack([torch.stack([x for x, _ in step]) for step in changed]),
+            torch.stack([torch.stack([y for _, y in step]) for step in changed]),
+        )
+
+
+def _one_size(sets: Sequence[Examples]) -> int:
+    sizes = {len(examples) for examples in sets}
+    if len(sizes) != 1 or 0 in sizes:
+        raise ValueError(f"the seeds of a task need training sets of one size above zero; found {sorted(sizes)}")
+    return sizes.pop()

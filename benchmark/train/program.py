@@ -1,0 +1,161 @@
+"""The two programs a stack runs, an optimiser step and an evaluation, as flat graphs of tensor operations.
+
+A program is traced once: forward, backward and optimiser (or forward and observation) become one graph whose inputs
+are all tensors that vary. Running the graph skips the modules, autograd and vmap, and a graph can be compiled whole.
+Programs are kept per process: a traced one by task, structure and number of cells, a compiled one by the graph's text,
+so that tasks which differ in their data only share it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.func import functional_call, grad_and_value, vmap
+from torch.fx import GraphModule
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from benchmark.task import Task
+from benchmark.train import optim
+from benchmark.train.layout import Layout
+
+Program = Callable[..., Any]
+
+_traced: dict[Hashable, Program] = {}
+_compiled: dict[str, Program] = {}
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Buffers of a stack by name: shared where all cells agree, else (C, ...)."""
+
+    names: tuple[str, ...]
+    tensors: tuple[Tensor, ...]
+    stacked: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, models: Sequence[torch.nn.Module], device: str) -> Buffers:
+        """Buffers of models of one structure."""
+        columns = [dict(model.named_buffers()) for model in models]
+        tensors, stacked = [], []
+        for name in columns[0]:
+            values = [column[name] for column in columns]
+            differ = any(not torch.equal(values[0], value) for value in values)
+            stacked.append(differ)
+            tensors.append((torch.stack(values) if differ else values[0]).to(device))
+        return cls(tuple(columns[0]), tuple(tensors), tuple(stacked))
+
+
+@dataclass(frozen=True)
+class Source:
+    """What programs are traced from: a model of the structure, its task, and the layout of its parameters."""
+
+    model: torch.nn.Module
+    task: Task
+    layout: Layout
+    buffers: Buffers
+    cells: int
+
+    def over_cells(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function(parameters, buffers, inputs, targets)` of one cell, as a function of the stack.
+
+        A stack of one runs the plain operations, which are faster than batched ones of batch one.
+        """
+        if self.cells == 1:
+            return self._one(function)
+        dims = {name: 0 if s else None for name, s in zip(self.buffers.names, self.buffers.stacked, strict=True)}
+        return vmap(function, in_dims=(0, dims, 0, 0))
+
+    def _one(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(parameters: Any, buffers: Any, inputs: Tensor, targets: Tensor) -> Any:
+            result = function({k: v[0] for k, v in parameters.items()}, buffers, inputs[0], targets[0])
+            return torch.utils._pytree.tree_map(lambda tensor: tensor.unsqueeze(0), result)
+
+        return call
+
+    def named_buffers(self, tensors: Sequence[Tensor]) -> dict[str, Tensor]:
+        """The buffers a program was given, by name."""
+        return dict(zip(self.buffers.names, tensors, strict=True))
+
+
+def training_step(source: Source) -> Program:
+    """step(parameters, state, scalars, buffers, inputs, targets) → losses (C,); parameters and state change in place.
+
+    Shapes: parameters (C, P), state as `OptimizerState.tensors`, scalars (3,), inputs and targets (C, B, ...).
+    """
+    task, layout = source.task, source.layout
+
+    def loss(parameters: dict[str, Tensor], buffers: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
+        return task.loss(functional_call(source.model, (parameters, buffers), (inputs,)), targets)
+
+    differentiate = source.over_cells(grad_and_value(loss))
+
+    def step(
+        parameters: Tensor, state: list[Tensor], scalars: Tensor, buffers: list[Tensor], inputs: Tensor, targets: Tensor
+    ) -> Tensor:
+        gradients, losses = differentiate(layout.split(parameters), source.named_buffers(buffers), inputs, targets)
+        optim.update(task.optimizer, parameters, layout.join(gradients), state, scalars)
+        return cast("Tensor", losses)
+
+    return step
+
+
+def evaluation(source: Source) -> Program:
+    """observe(parameters, buffers, inputs, targets) → observations by name, each (C, B, ...)."""
+    task, layout = source.task, source.layout
+
+    def observe(parameters: Any, buffers: Any, inputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
+        return task.observe(functional_call(source.model, (parameters, buffers), (inputs,)), targets)
+
+    over_cells = source.over_cells(observe)
+
+    def run(parameters: Tensor, buffers: list[Tensor], inputs: Tensor, targets: Tensor) -> dict[str, Tensor]:
+        return cast(
+            "dict[str, Tensor]", over_cells(layout.split(parameters), source.named_buffers(buffers), inputs, targets)
+        )
+
+    return run
+
+
+def prepare(function: Program, example: tuple[Any, ...], key: Hashable, *, compiled: bool) -> Program:
+    """`function` as a graph for arguments shaped like `example` (which are not changed), compiled if asked.
+
+    `key` must determine what `function` does with such arguments.
+    """
+    full = (key, compiled, _signature(example))
+    if full not in _traced:
+        clones = torch.utils._pytree.tree_map(lambda value: value.clone(), example)
+        graph = make_fx(function)(*clones)
+        _traced[full] = _compile(graph, _signature(example)) if compiled else graph
+    return _traced[full]
+
+
+def _compile(graph: GraphModule, signature: Hashable) -> Program:
+    digest = hashlib.sha256(graph.code.encode())
+    digest.update(repr(signature).encode())
+    for name, tensor in sorted({**dict(graph.named_buffers()), **_constants(graph)}.items()):
+        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    key = digest.hexdigest()
+    if key not in _compiled:
+        _compiled[key] = torch.compile(graph, dynamic=False, fullgraph=True)
+    return _compiled[key]
+
+
+def _constants(graph: GraphModule) -> dict[str, Tensor]:
+    return {name: value for name, value in vars(graph).items() if isinstance(value, Tensor)}
+
+
+def _signature(example: Any) -> Hashable:
+    leaves, shape = torch.utils._pytree.tree_flatten(example)
+    return str(shape), tuple((tuple(t.shape), t.stride(), str(t.dtype), str(t.device)) for t in leaves)
+
+
+def clear() -> None:
+    """Forget all programs (tests, and measurements of compile time)."""
+    _traced.clear()
+    _compiled.clear()

@@ -1,0 +1,122 @@
+"""Training cells of one task together: `train_stack` is what a worker calls.
+
+Parameters of C cells are the rows of one matrix; a step is one program over all rows. Cells share the task's
+parameters and prior mode; seeds, starts and training rules differ. Batches, shuffles and initial weights of a cell
+come from its own seed, so the other cells of a stack change its numbers by rounding only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from benchmark.cell import Cell
+from benchmark.records import CurvePoint
+from benchmark.train.build import Built, build_all, by_structure
+from benchmark.train.grouping import stack_key
+from benchmark.train.mode import Mode
+from benchmark.train.trainer import Phase, Trainer
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a stack stands."""
+
+    step: int
+    """Optimiser steps done by the cells now training."""
+    total_steps: int
+    phase: Phase
+    metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Cell id → metric → value of the newest point of the curve."""
+    cells_done: int = 0
+    """Cells of this call that have ended (stacks larger than the mode's size are trained one after another)."""
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """What became of one cell."""
+
+    cell_id: str
+    status: Literal["finished", "diverged", "failed"]
+    finals: dict[str, float] = field(default_factory=dict)
+    """Metric → value at the end; all NaN when the cell diverged."""
+    curve: tuple[CurvePoint, ...] = ()
+    error: str | None = None
+    """Traceback when the cell failed."""
+    seconds: float = 0.0
+    """This cell's share of the wall time of its stack."""
+    steps_planned: int = 0
+    steps_done: int = 0
+    """Steps up to the last finite training loss."""
+    parameters: int = 0
+    execution: str = ""
+    """Mode, and size of the stack that was run, padding included."""
+
+
+def train_stack(
+    cells: Sequence[Cell],
+    *,
+    mode: Mode,
+    device: str = "cpu",
+    progress: Callable[[Progress], None] | None = None,
+) -> list[CellOutcome]:
+    """Train cells of one `stack_key` and return their outcomes in the given order.
+
+    A cell whose model cannot be built or started is `failed` with its traceback and does not disturb the others.
+    More cells than `mode.stack_size` are trained one stack after another. Raises ValueError for no cells or cells of
+    more than one key, and whatever the task raises in training or evaluation (which concerns the whole stack).
+    """
+    _require_one_key(cells)
+    started = time.perf_counter()
+    report = progress or (lambda _: None)
+    report(Progress(0, 0, "building"))
+    built, errors = build_all(cells)
+    share = (time.perf_counter() - started) / len(cells)
+    outcomes = {id: CellOutcome(id, "failed", error=error, seconds=share) for id, error in errors.items()}
+    for group in by_structure(built):
+        for part in _parts(group, mode):
+            outcomes.update(_train(part, mode, device, report, len(outcomes)))
+    return [outcomes[cell.id] for cell in cells]
+
+
+def _require_one_key(cells: Sequence[Cell]) -> None:
+    keys = {stack_key(cell) for cell in cells}
+    if len(keys) != 1:
+        raise ValueError(
+            f"train_stack needs cells of exactly one stack key; found {len(keys)} among {len(cells)} cells"
+        )
+
+
+def _parts(group: list[Built], mode: Mode) -> list[list[Built]]:
+    size = mode.stack_size
+    return [group[start : start + size] for start in range(0, len(group), size)]
+
+
+def _train(
+    part: list[Built], mode: Mode, device: str, report: Callable[[Progress], None], done: int
+) -> dict[str, CellOutcome]:
+    started = time.perf_counter()
+
+    def tell(step: int, total: int, phase: Phase, metrics: Mapping[str, Mapping[str, float]]) -> None:
+        report(Progress(step, total, phase, metrics, done))
+
+    trainer = Trainer(part, mode, device)
+    result = trainer.run(tell)
+    share = (time.perf_counter() - started) / len(part)
+    execution = f"{'compiled-' if mode.compiled else ''}stack[{trainer.rows}]" if trainer.rows > 1 else mode.name
+    return {
+        item.cell.id: CellOutcome(
+            cell_id=item.cell.id,
+            status="diverged" if outcome.diverged else "finished",
+            finals=outcome.finals,
+            curve=tuple(outcome.curve),
+            seconds=share,
+            steps_planned=trainer.total_steps,
+            steps_done=outcome.steps,
+            parameters=trainer.layout.scalars,
+            execution=execution,
+        )
+        for item, outcome in zip(part, result, strict=True)
+    }

@@ -1,0 +1,159 @@
+"""The loop over one stack: batches, steps, curve points, divergence, final evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from benchmark.records import CurvePoint
+from benchmark.train import optim, program
+from benchmark.train.batches import Batches
+from benchmark.train.build import Built, structure
+from benchmark.train.evaluate import Evaluator
+from benchmark.train.grouping import stack_key
+from benchmark.train.layout import Layout
+from benchmark.train.mode import Mode
+
+BATCH_BYTES = 8 << 20
+"""Batches are gathered for many steps at once, up to about this much memory."""
+
+LOSS = "training_loss"
+"""Name of the curve of the mean training loss since the curve's point before."""
+
+Phase = Literal["building", "compiling", "training", "evaluating"]
+
+Tell = Callable[[int, int, Phase, Mapping[str, Mapping[str, float]]], None]
+
+
+@dataclass
+class Trajectory:
+    """What one cell has shown so far."""
+
+    finals: dict[str, float] = field(default_factory=dict)
+    curve: list[CurvePoint] = field(default_factory=list)
+    steps: int = 0
+    diverged: bool = False
+    losses: list[float] = field(default_factory=list)
+
+    def add(self, step: int, metrics: Mapping[str, float]) -> None:
+        """A point of the curve."""
+        self.curve.extend(CurvePoint(name, step, value) for name, value in metrics.items())
+
+
+class Trainer:
+    """State of one stack of cells of one structure; rows beyond the cells are padding and reported nowhere."""
+
+    def __init__(self, part: Sequence[Built], mode: Mode, device: str) -> None:
+        padded = list(part) + [part[-1]] * (mode.stack_size - len(part) if mode.compiled else 0)
+        task = padded[0].cell.task
+        self.task, self.mode, self.device = task, mode, device
+        self.cells = [item.cell for item in part]
+        self.rows = len(padded)
+        self.layout = Layout.of(padded[0].model)
+        self.batches = Batches(task, [item.cell for item in padded], device)
+        self.total_steps = task.budget.total_steps(self.batches.examples)
+        models = [item.model for item in padded]
+        self.parameters = torch.stack([self.layout.join(_values(model)) for model in models]).to(device)
+        rules = [item.cell.initializer.parameter_rules() for item in padded]
+        self.state = optim.initial_state(self.layout, task.optimizer, rules, self.total_steps, device)
+        self.buffers = program.Buffers.of(models, device)
+        self.source = program.Source(models[0], task, self.layout, self.buffers, self.rows)
+        self.key = (stack_key(self.cells[0]), structure(models[0]), self.rows, self.buffers.stacked)
+        self.evaluator = Evaluator(self.source, self.cells, self.key, mode.compiled, device)
+
+    def run(self, tell: Tell) -> list[Trajectory]:
+        """Train to the end of the budget, or until every cell has diverged."""
+        every = self.task.budget.evaluate_every or self.task.budget.steps_per_epoch(self.batches.examples)
+        trajectories = [Trajectory() for _ in self.cells]
+        tell(0, self.total_steps, "compiling" if self.mode.compiled else "building", {})
+        step = self.prepare_step()
+        self._point(0, trajectories, tell)
+        for start in range(0, self.total_steps, every):
+            end = min(start + every, self.total_steps)
+            self._steps(step, start, end, trajectories, tell)
+            if all(trajectory.diverged for trajectory in trajectories):
+                break
+            self._point(end, trajectories, tell)
+        self._finish(trajectories, tell)
+        return trajectories
+
+    def prepare_step(self) -> program.Program:
+        """The optimiser step for batches of this stack, traced and compiled."""
+        size = self.task.budget.batch_size
+        inputs, targets = self.batches.like(self.rows, size)
+        example = (
+            self.parameters,
+            self.state.tensors(),
+            self.state.scalars[0],
+            list(self.buffers.tensors),
+            inputs,
+            targets,
+        )
+        self.source.model.train()
+        function = program.training_step(self.source)
+        return program.prepare(function, example, ("step", self.key), compiled=self.mode.compiled)
+
+    def _steps(
+        self, step: program.Program, start: int, end: int, trajectories: Sequence[Trajectory], tell: Tell
+    ) -> None:
+        buffers, state = list(self.buffers.tensors), self.state.tensors()
+        portion = self.batches.steps_of(BATCH_BYTES)
+        while start < end:
+            count = min(portion, end - start)
+            inputs, targets = self.batches.take(count)
+            scalars = self.state.scalars[start : start + count]
+            with torch.no_grad():
+                losses = [
+                    step(self.parameters, state, scalars[i], buffers, inputs[i], targets[i]) for i in range(count)
+                ]
+            _note_losses(trajectories, torch.stack(losses), start)
+            start += count
+            tell(start, self.total_steps, "training", {})
+
+    def _point(self, step: int, trajectories: Sequence[Trajectory], tell: Tell) -> None:
+        tell(step, self.total_steps, "evaluating", {})
+        metrics = self.evaluator.measure(self.parameters, final=False)
+        newest = {}
+        for cell, trajectory, values in zip(self.cells, trajectories, metrics, strict=True):
+            if trajectory.diverged:
+                continue
+            if trajectory.losses:
+                values[LOSS] = math.fsum(trajectory.losses) / len(trajectory.losses)
+                trajectory.losses.clear()
+            trajectory.add(step, values)
+            newest[cell.id] = values
+        tell(step, self.total_steps, "training", newest)
+
+    def _finish(self, trajectories: Sequence[Trajectory], tell: Tell) -> None:
+        finite = torch.isfinite(self.parameters).all(dim=1).tolist()
+        for trajectory, row in zip(trajectories, finite, strict=False):
+            trajectory.diverged |= not row
+        if all(trajectory.diverged for trajectory in trajectories):
+            metrics: list[dict[str, float]] = [{} for _ in trajectories]
+        else:
+            tell(self.total_steps, self.total_steps, "evaluating", {})
+            metrics = self.evaluator.measure(self.parameters, final=True)
+        names = [metric.name for metric in self.task.metrics()]
+        for trajectory, values in zip(trajectories, metrics, strict=True):
+            trajectory.finals = dict.fromkeys(names, math.nan) if trajectory.diverged else values
+
+
+def _note_losses(trajectories: Sequence[Trajectory], losses: Tensor, start: int) -> None:
+    """Add the losses (steps, C) of steps from `start` on; a cell diverges at its first non-finite one."""
+    columns = losses.double().T.tolist()
+    for trajectory, column in zip(trajectories, columns, strict=False):
+        for offset, loss in enumerate(column):
+            if trajectory.diverged or not math.isfinite(loss):
+                trajectory.diverged = True
+                break
+            trajectory.losses.append(loss)
+            trajectory.steps = start + offset + 1
+
+
+def _values(model: torch.nn.Module) -> dict[str, Tensor]:
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
