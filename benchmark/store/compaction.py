@@ -1,0 +1,103 @@
+"""Gathering many small shards into few segments.
+
+A segment is a shard like any other, only larger. The originals go after the segment lies on the disk and was read
+back and compared; killed in between, an attempt lies in two files, which every reader counts once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmark.errors import StoreError
+from benchmark.store import schema
+from benchmark.store.layout import Layout, file_digest, new_attempt_id, storing, sync_folder, temporary
+from benchmark.store.shards import SEGMENT, DamagedError, Scan, Shard, StaleError, read_table, verify
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+THRESHOLD = 2000
+SEGMENT_SHARDS = 500
+"""Shards gathered into one segment: a few dozen megabytes, never one giant file."""
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What was done."""
+
+    shards: int = 0
+    segments: int = 0
+    cells: int = 0
+
+
+def compact(layout: Layout, found: Scan, threshold: int = THRESHOLD) -> Compaction:
+    """Gather the loose shards when there are more than `threshold`. Raises StoreError, StaleError."""
+    loose = [shard for shard in found.shards if not shard.is_segment]
+    if len(loose) <= threshold:
+        return Compaction()
+    groups = list(_groups(loose, SEGMENT_SHARDS))
+    return Compaction(len(loose), len(groups), sum(_gather(layout, group) for group in groups))
+
+
+def _groups(loose: Sequence[Shard], size: int) -> Iterator[list[Shard]]:
+    remaining = iter(loose)
+    while group := list(islice(remaining, size)):
+        yield group
+
+
+def _gather(layout: Layout, group: Sequence[Shard]) -> int:
+    rows = sum(shard.rows for shard in group)
+    segment = _write(layout, group)
+    _check(segment, group)
+    for shard in group:
+        with suppress(FileNotFoundError), storing("the shards folder", shard.path):
+            shard.path.unlink()
+    return rows
+
+
+def _write(layout: Layout, group: Sequence[Shard]) -> Path:
+    """One row group per shard, so that no more than one shard is held in memory."""
+    import pyarrow.parquet as pq
+
+    stem = SEGMENT + new_attempt_id()
+    draft = temporary(layout.shards, stem)
+    try:
+        with storing("a segment", draft):
+            with pq.ParquetWriter(draft, schema.arrow_schema(), compression="zstd", write_page_checksum=True) as writer:
+                for shard in group:
+                    writer.write_table(_content(shard))
+            with draft.open("rb") as file:
+                os.fsync(file.fileno())
+            target = layout.shards / f"{stem}-{file_digest(draft)}.parquet"
+            draft.replace(target)
+            sync_folder(layout.shards)
+    finally:
+        draft.unlink(missing_ok=True)
+    return target
+
+
+def _content(shard: Shard) -> pa.Table:
+    """A shard's rows, hashed again: a segment must not make a damaged shard look sound."""
+    try:
+        verify(shard.path)
+        return read_table(shard.path)
+    except (FileNotFoundError, DamagedError) as error:
+        raise StaleError from error
+
+
+def _check(segment: Path, group: Sequence[Shard]) -> None:
+    """Compare the segment as it lies on the disk with the originals, row by row. Raises StoreError."""
+    import pyarrow.parquet as pq
+
+    verify(segment)
+    with pq.ParquetFile(segment, page_checksum_verification=True) as file:
+        same = file.num_row_groups >= len(group) and file.read().num_rows == sum(shard.rows for shard in group)
+    if not same:
+        segment.unlink()
+        raise StoreError(f"the segment {segment.name} does not hold what went into it; the originals were kept")

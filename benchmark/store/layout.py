@@ -1,0 +1,211 @@
+"""Where everything of a store lies, and how a file gets there without ever being seen half written."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmark.errors import StoreError
+
+SHARD_NAME = re.compile(r"(?P<attempt>[A-Za-z0-9._-]{1,120})-(?P<digest>[0-9a-f]{32})\.parquet")
+SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+DIGEST_LENGTH = 32
+TEMPORARY_AGE = 3600.0
+"""Seconds after which a temporary file of no living process is taken for the remains of a kill."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of one store; nothing is created by asking for one."""
+
+    root: Path
+
+    @property
+    def shards(self) -> Path:
+        """Folder of the immutable result files."""
+        return self.root / "shards"
+
+    @property
+    def runs(self) -> Path:
+        """Folder with one JSON file per invocation of `bench run`."""
+        return self.root / "runs"
+
+    @property
+    def running(self) -> Path:
+        """Folder of heartbeats."""
+        return self.root / "running"
+
+    @property
+    def quarantine(self) -> Path:
+        """Folder of damaged shards."""
+        return self.root / "quarantine"
+
+    @property
+    def execution(self) -> Path:
+        """Execution mode chosen per shape."""
+        return self.root / "execution.json"
+
+    @property
+    def index(self) -> Path:
+        """The DuckDB index."""
+        return self.root / "index.duckdb"
+
+    @property
+    def verified(self) -> Path:
+        """Which shards were hashed already, so that they are not hashed at every start."""
+        return self.root / "verified.json"
+
+
+def new_attempt_id() -> str:
+    """An id no other attempt has; ids sort by the time they were made (UTC, microseconds)."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(6)}"
+
+
+def new_run_id() -> str:
+    """An id for one invocation; sorts by time."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def now() -> str:
+    """The present moment as it is stored: ISO 8601, UTC."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def digest(data: bytes) -> str:
+    """The part of the sha256 that a shard carries in its name (128 bits)."""
+    return hashlib.sha256(data).hexdigest()[:DIGEST_LENGTH]
+
+
+def file_digest(path: Path) -> str:
+    """`digest` of a file's content, without holding it in memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_LENGTH]
+
+
+def host() -> str:
+    """This machine's name, safe within a file name."""
+    return re.sub(r"[^A-Za-z0-9]", "", socket.gethostname())[:40] or "host"
+
+
+def temporary(folder: Path, stem: str) -> Path:
+    """A name in `folder` for a file being written; tells whose it is, and no reader looks at it."""
+    return folder / f".{stem[:120]}.{host()}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
+
+
+@contextmanager
+def storing(what: str, path: Path) -> Iterator[None]:
+    """Turn an operating system error into one that says what to do; what was stored before is untouched."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreError(
+            f"cannot write {what} at {path}: {reason}. {_advice(error)} Nothing already stored was changed."
+        ) from error
+
+
+def _advice(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "Free some space (or choose another place with --store) and run again."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "Make the folder writable (or choose another place with --store) and run again."
+    return "Mend that (or choose another place with --store) and run again."
+
+
+def write_bytes(target: Path, data: bytes, *, durable: bool = True) -> None:
+    """Put `data` at `target` as a whole: temporary name, write, fsync, rename, fsync of the folder.
+
+    Raises OSError; the temporary file is removed then.
+    """
+    draft = temporary(target.parent, target.name)
+    try:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        draft.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+    if durable:
+        sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_json(target: Path, value: Any, *, durable: bool = True) -> None:
+    """`write_bytes` of readable JSON."""
+    text = json.dumps(value, indent=1, ensure_ascii=True, default=str)
+    write_bytes(target, text.encode(), durable=durable)
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file, or None when it is absent, unreadable or damaged."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def canonical(value: Any) -> str:
+    """JSON with one spelling per value: sorted keys, no spaces, ASCII, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def sweep(folder: Path) -> int:
+    """Remove what killed processes left half written in `folder`; returns how many files."""
+    removed = 0
+    for path in folder.glob(".*.tmp"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > TEMPORARY_AGE and not _writer_lives(path):
+                path.unlink()
+                removed += 1
+    return removed
+
+
+def _writer_lives(path: Path) -> bool:
+    parts = path.name.rsplit(".", 4)
+    return len(parts) == 5 and parts[1] == host() and parts[2].isdigit() and process_start(int(parts[2])) is not None
+
+
+def process_start(pid: int) -> float | None:
+    """When that process of this machine started (clock ticks since boot; 0 where unknown); None when it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return _alive_by_signal(pid)
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in ("Z", "X") else float(fields[19])
+
+
+def _alive_by_signal(pid: int) -> float | None:
+    if Path("/proc/self/stat").exists():
+        return None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        return 0.0
+    return 0.0

@@ -1,0 +1,86 @@
+"""One JSON file per invocation of `bench run`: what was asked for, where it ran, how it ended."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from benchmark.errors import StoreError
+from benchmark.store.layout import SAFE_ID, Layout, host, process_start, read_json, storing, write_json
+
+RunStatus = Literal["running", "complete", "incomplete", "interrupted", "failed"]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run; written when it starts and again when it ends."""
+
+    run_id: str
+    argv: tuple[str, ...] = ()
+    started_at: str = ""
+    """ISO 8601, UTC."""
+    ended_at: str | None = None
+    status: RunStatus = "running"
+    experiment: str = ""
+    """Name of the experiment."""
+    profile: str = ""
+    spec: dict[str, Any] = field(default_factory=dict)
+    """The experiment as resolved."""
+    source: str = ""
+    """Text of the spec file."""
+    cell_ids: tuple[str, ...] = ()
+    """Every cell of the experiment, those reused from earlier runs included."""
+    environment: dict[str, Any] = field(default_factory=dict)
+    """Code version, package versions, machine."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How many cells were planned, reused, finished, failed ..."""
+    pid: int = field(default_factory=os.getpid)
+    host: str = field(default_factory=host)
+    process_start: float = field(default_factory=lambda: process_start(os.getpid()) or 0.0)
+
+    def is_alive(self) -> bool | None:
+        """Whether its process still runs; None when that was on another machine and nobody can tell."""
+        if self.status != "running":
+            return False
+        return lives(self.host, self.pid, self.process_start)
+
+
+def lives(machine: str, pid: int, started: float) -> bool | None:
+    """Whether a process is still the one that wrote its pid and start time; None for another machine's."""
+    if machine != host():
+        return None
+    return process_start(pid) == started
+
+
+def save_run(layout: Layout, run: RunRecord) -> None:
+    """Write or replace the file of a run as a whole. Raises StoreError."""
+    if not SAFE_ID.fullmatch(run.run_id):
+        raise StoreError(f"run_id must be letters, digits, '.', '_' or '-', not {run.run_id!r}")
+    path = layout.runs / f"{run.run_id}.json"
+    with storing("the run", path):
+        layout.runs.mkdir(parents=True, exist_ok=True)
+        write_json(path, asdict(run))
+
+
+def load_runs(layout: Layout) -> tuple[list[RunRecord], list[str]]:
+    """All runs, oldest first, and a warning for each file that could not be read."""
+    runs, warnings = [], []
+    for path in sorted(layout.runs.glob("*.json")):
+        run = _run(read_json(path))
+        if run is None:
+            warnings.append(f"{path} is no record of a run and was ignored")
+        else:
+            runs.append(run)
+    return sorted(runs, key=lambda run: (run.started_at, run.run_id)), warnings
+
+
+def _run(value: Any) -> RunRecord | None:
+    """Keys of a later version are ignored, so that an older program can still list its runs."""
+    known = {item.name for item in fields(RunRecord)}
+    if not isinstance(value, dict) or not isinstance(value.get("run_id"), str):
+        return None
+    values = {key: item for key, item in value.items() if key in known}
+    for key in ("argv", "cell_ids"):
+        values[key] = tuple(values.get(key) or ())
+    return RunRecord(**{"pid": -1, "host": "", "process_start": 0.0, **values})

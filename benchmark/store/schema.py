@@ -1,0 +1,150 @@
+"""The columns of a shard, and the way between them and `CellRecord`."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from benchmark.errors import StoreError
+from benchmark.records import CellRecord, CurvePoint
+from benchmark.store.layout import SAFE_ID, canonical
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEMA_VERSION = 1
+VERSION_KEY = b"initbench.schema_version"
+
+TEXT = (
+    "cell_id", "attempt_id", "run_id", "task", "initializer", "profile", "resolved", "status", "error", "started_at",
+    "execution", "device", "provenance",
+)  # fmt: skip
+INTEGERS = ("seed", "steps_planned", "steps_done", "parameters")
+SCALARS = (*TEXT, *INTEGERS, "seconds")
+
+MIGRATIONS: dict[int, Callable[[pa.Table], pa.Table]] = {}
+"""Schema version → function that makes a table of the next version out of one of that version."""
+
+
+@functools.cache
+def arrow_schema() -> pa.Schema:
+    """Schema of the present version; only `error` may be NULL."""
+    import pyarrow as pa
+
+    final = pa.struct([pa.field("name", pa.string(), False), pa.field("value", pa.float64(), False)])
+    metric, step, value = (
+        pa.field("name", pa.string(), False),
+        pa.field("step", pa.int64(), False),
+        final.field("value"),
+    )
+    point = pa.struct([metric, step, value])
+    fields = [pa.field(name, pa.string(), name == "error") for name in TEXT]
+    fields += [pa.field(name, pa.int64(), False) for name in INTEGERS]
+    fields += [pa.field("seconds", pa.float64(), False)]
+    fields += [pa.field("finals", pa.list_(final), False), pa.field("curve", pa.list_(point), False)]
+    return pa.schema(fields, metadata={VERSION_KEY: str(SCHEMA_VERSION).encode()})
+
+
+def to_table(records: Sequence[CellRecord]) -> pa.Table:
+    """One row per record. Raises StoreError when a record cannot be stored as it is."""
+    import pyarrow as pa
+
+    for record in records:
+        _check(record)
+    schema = arrow_schema()
+    columns = {name: [_stored(record, name) for record in records] for name in SCALARS}
+    arrays = [pa.array(columns[name], schema.field(name).type) for name in SCALARS]
+    finals = _lists([list(record.finals.items()) for record in records], schema.field("finals").type)
+    curve = _lists(
+        [[(p.name, p.step, p.value) for p in record.curve] for record in records], schema.field("curve").type
+    )
+    return pa.Table.from_arrays([*arrays, finals, curve], schema=schema)
+
+
+def _check(record: CellRecord) -> None:
+    for name in ("attempt_id", "run_id"):
+        if not SAFE_ID.fullmatch(getattr(record, name)):
+            raise StoreError(f"{name} must be letters, digits, '.', '_' or '-', not {getattr(record, name)!r}")
+    if not record.cell_id:
+        raise StoreError(f"a record of {record.task} × {record.initializer} has no cell id")
+
+
+def _stored(record: CellRecord, name: str) -> Any:
+    value = getattr(record, name)
+    if name in ("resolved", "provenance"):
+        return _json(record, name, value)
+    return _text(value) if isinstance(value, str) else value
+
+
+def _json(record: CellRecord, name: str, value: Any) -> str:
+    try:
+        return canonical(value)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{name} of cell {record.cell_id[:12]} is not plain JSON: {error}") from error
+
+
+def _text(value: str) -> str:
+    """Tracebacks can hold lone surrogates (undecodable file names); Parquet holds UTF-8 only."""
+    return value.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _lists(rows: Sequence[Sequence[tuple[Any, ...]]], kind: pa.ListType) -> pa.Array:
+    """A list<struct> array from rows of tuples, built by column (much faster than from dictionaries)."""
+    import pyarrow as pa
+
+    offsets = [0]
+    for row in rows:
+        offsets.append(offsets[-1] + len(row))
+    flat = [item for row in rows for item in row]
+    fields = [kind.value_type.field(i) for i in range(kind.value_type.num_fields)]
+    children = [pa.array([item[i] for item in flat], field.type) for i, field in enumerate(fields)]
+    values = pa.StructArray.from_arrays(children, fields=fields)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
+
+
+def to_records(table: pa.Table) -> list[CellRecord]:
+    """The records of a table, equal to those it was made of (NaN for NaN)."""
+    return [_record(row) for row in table.to_pylist()]
+
+
+def _record(row: Mapping[str, Any]) -> CellRecord:
+    values = {name: row[name] for name in SCALARS}
+    values["resolved"] = json.loads(row["resolved"])
+    values["provenance"] = json.loads(row["provenance"])
+    finals = {item["name"]: item["value"] for item in row["finals"]}
+    curve = tuple(CurvePoint(item["name"], item["step"], item["value"]) for item in row["curve"])
+    return CellRecord(finals=finals, curve=curve, **values)
+
+
+def version_of(metadata: Mapping[bytes, bytes] | None, where: str) -> int:
+    """Schema version from a file's key-value metadata. Raises StoreError when it is newer than this program."""
+    text = (metadata or {}).get(VERSION_KEY)
+    if text is None or not text.isdigit():
+        raise ValueError(f"{where} carries no InitBench schema version")
+    version = int(text)
+    require_readable(version, where)
+    return version
+
+
+def require_readable(version: int, where: str) -> None:
+    """Raise StoreError when a schema version is newer than this program."""
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"{where} has schema version {version}; this InitBench reads versions up to {SCHEMA_VERSION}. "
+            "Install a newer InitBench to read this store."
+        )
+
+
+def migrate(table: pa.Table, version: int) -> pa.Table:
+    """Bring a table of an older version to the present one."""
+    for step in range(version, SCHEMA_VERSION):
+        table = MIGRATIONS[step](table)
+    return table
+
+
+def narrow(columns: Iterable[str] | None) -> list[str]:
+    """The columns to read, in the schema's order."""
+    names = cast("list[str]", arrow_schema().names)
+    return names if columns is None else [name for name in names if name in set(columns)]

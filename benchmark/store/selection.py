@@ -1,0 +1,58 @@
+"""Which attempt at a cell counts.
+
+An attempt with numbers beats one without. Among attempts with numbers the first counts, so that a number once
+shown never changes because a store was merged or a cell was run again; among attempts without, the last does,
+because its error is the news. "First" is by attempt id, whose beginning is the time it was made. The rule depends
+on nothing but the set of attempts: not on the order of files, nor on which machine they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from benchmark.records import DONE
+
+
+class Attempt(NamedTuple):
+    """The narrow columns of one attempt, enough to plan with."""
+
+    cell_id: str
+    attempt_id: str
+    run_id: str
+    task: str
+    initializer: str
+    profile: str
+    status: str
+    seconds: float
+
+    @property
+    def done(self) -> bool:
+        """Whether it has numbers."""
+        return self.status in DONE
+
+
+def counting(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
+    """Cell id → the attempt that counts."""
+    best: dict[str, Attempt] = {}
+    for attempt in attempts:
+        present = best.get(attempt.cell_id)
+        if present is None or _beats(attempt, present):
+            best[attempt.cell_id] = attempt
+    return best
+
+
+def _beats(one: Attempt, other: Attempt) -> bool:
+    if one.done != other.done:
+        return one.done
+    return one.attempt_id < other.attempt_id if one.done else one.attempt_id > other.attempt_id
+
+
+DONE_SQL = "status in (" + ", ".join(f"'{status}'" for status in sorted(DONE)) + ")"
+
+ORDER_SQL = f"""
+    ({DONE_SQL}) desc,
+    case when {DONE_SQL} then attempt_id end asc,
+    attempt_id desc
+"""
+"""The same rule as an ORDER BY within one cell; the first row counts."""

@@ -1,0 +1,225 @@
+"""The result store: what the rest of the program knows of it.
+
+Finished cells are immutable Parquet files, written by whoever ran them; everything else can be made again from
+those. No method needs a lock, so any number of processes and machines may write while others read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from benchmark.errors import StoreError
+from benchmark.records import CellRecord
+from benchmark.store import compaction, execution, heartbeats, index, runs, schema, shards, views
+from benchmark.store.heartbeats import Heartbeat
+from benchmark.store.layout import Layout, new_attempt_id, new_run_id
+from benchmark.store.runs import RunRecord
+from benchmark.store.selection import Attempt, counting
+from benchmark.store.shards import DamagedError, Scan, StaleError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+T = TypeVar("T")
+LOOKS = 20
+"""How often to look again when files vanish while they are read (another process compacts)."""
+
+
+class Store:
+    """A folder of results. Making one touches nothing; the folder appears with the first write.
+
+    `warnings` collects what a reader should be told (damaged shards set aside, foreign files); never fatal.
+    """
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root)
+        self.layout = Layout(self.root)
+        self.warnings: list[str] = []
+
+    # --- writing -----------------------------------------------------------------------------------------------
+
+    def write_shard(self, records: Sequence[CellRecord]) -> Path:
+        """Store records for good, as one file; once this returns they survive a kill and a power cut.
+
+        Raises StoreError (disk full, no permission, a record that cannot be stored); nothing is left behind then.
+        """
+        return shards.write_shard(self.layout, records)
+
+    def save_run(self, run: RunRecord) -> None:
+        """Write or replace the record of one invocation. Raises StoreError."""
+        runs.save_run(self.layout, run)
+
+    # --- planning: pyarrow only, no DuckDB -----------------------------------------------------------------------
+
+    def shards(self, *, verify_all: bool = False) -> Scan:
+        """Every good shard. New files are hashed (all of them with `verify_all`); damaged ones go to quarantine."""
+        found = shards.scan(self.layout, verify_all=verify_all)
+        self._warn(found.warnings)
+        return found
+
+    def attempts(self) -> list[Attempt]:
+        """The narrow columns of every attempt, each once, oldest first."""
+        table = self._table(Attempt._fields)
+        rows = zip(*(table.column(name).to_pylist() for name in Attempt._fields), strict=True)
+        unique = {(row[0], row[1]): Attempt(*row) for row in rows}
+        return sorted(unique.values(), key=lambda attempt: (attempt.attempt_id, attempt.cell_id))
+
+    def counting(self) -> dict[str, Attempt]:
+        """Cell id → the attempt that counts (see `benchmark.store.selection`)."""
+        return counting(self.attempts())
+
+    def finished(self) -> dict[str, str]:
+        """Cell id → run id, for every cell that has numbers (finished or diverged)."""
+        return {cell: attempt.run_id for cell, attempt in self.counting().items() if attempt.done}
+
+    def not_done(self) -> dict[str, str]:
+        """Cell id → status of the last attempt, for every cell that was tried and has no numbers."""
+        return {cell: attempt.status for cell, attempt in self.counting().items() if not attempt.done}
+
+    def seconds(self, profile: str | None = None) -> dict[tuple[str, str], float]:
+        """(task, initialiser) → mean wall seconds of a finished cell, of one profile or of all."""
+        groups: dict[tuple[str, str], list[float]] = {}
+        for attempt in self.counting().values():
+            if attempt.done and profile in (None, attempt.profile):
+                groups.setdefault((attempt.task, attempt.initializer), []).append(attempt.seconds)
+        return {key: sum(values) / len(values) for key, values in groups.items()}
+
+    def records(self, cell_ids: Iterable[str] | None = None, *, every_attempt: bool = False) -> list[CellRecord]:
+        """Whole records with their curves, those that count or all; of the given cells or of all."""
+        wanted = None if cell_ids is None else set(cell_ids)
+        keep = {(a.cell_id, a.attempt_id) for a in (self.attempts() if every_attempt else self.counting().values())}
+        found = {}
+        for record in schema.to_records(self._table(None)):
+            key = (record.cell_id, record.attempt_id)
+            if key in keep and (wanted is None or record.cell_id in wanted):
+                found[key] = record
+        return [found[key] for key in sorted(found)]
+
+    def runs(self) -> list[RunRecord]:
+        """Every invocation, oldest first."""
+        found, warnings = runs.load_runs(self.layout)
+        self._warn(warnings)
+        return found
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection with the views cells, attempts, finals, curves, runs and store_info.
+
+        It is a database in memory over a read-only index, with files and network out of reach: whatever is
+        executed on it, the store stays as it is. Close it after use. Raises StoreError for a newer schema.
+        """
+        con, state, found = self._retried(self._open)
+        con.execute(views.VIEWS)
+        self._add_runs(con)
+        self._add_info(con, state, found)
+        con.execute("set enable_external_access = false")
+        con.execute("set lock_configuration = true")
+        return con
+
+    def _open(self) -> tuple[duckdb.DuckDBPyConnection, str, Scan]:
+        found = self.shards()
+        warnings: list[str] = []
+        try:
+            con, state = index.open_index(self.layout, found, warnings)
+        finally:
+            self._warn(warnings)
+        return con, state, found
+
+    def _add_runs(self, con: duckdb.DuckDBPyConnection) -> None:
+        con.execute(views.RUNS)
+        for run in self.runs():
+            texts = [json.dumps(value, default=str) for value in (run.counts, run.environment, run.spec)]
+            row: list[Any] = [run.run_id, run.experiment, run.profile, run.status, run.started_at, run.ended_at]
+            row += [len(run.cell_ids), json.dumps(run.argv), run.host, *texts, run.source]
+            con.execute(f"insert into runs values ({', '.join('?' * len(row))})", row)
+
+    def _add_info(self, con: duckdb.DuckDBPyConnection, state: str, found: Scan) -> None:
+        con.execute(views.INFO)
+        con.execute(
+            "insert into store_info select ?, ?, ?, ?, ?, (select count(*) from attempts), "
+            "(select count(*) from cells), (select count(*) from runs), ?, ?",
+            [
+                schema.SCHEMA_VERSION, views.INDEX_VERSION, state, len(found.shards),
+                sum(shard.is_segment for shard in found.shards), len(self.warnings), _program_version(),
+            ],
+        )  # fmt: skip
+
+    # --- what runs now -----------------------------------------------------------------------------------------
+
+    def beat(self, heartbeat: Heartbeat) -> None:
+        """Say how a stack is doing; never raises for a full disk."""
+        heartbeats.beat(self.layout, heartbeat)
+
+    def end_beat(self, run_id: str, stack_id: str) -> None:
+        """The stack has ended; its heartbeat goes."""
+        heartbeats.remove(self.layout, run_id, stack_id)
+
+    def heartbeats(self) -> list[Heartbeat]:
+        """Every heartbeat present, those of dead processes included (`is_alive`)."""
+        return heartbeats.load(self.layout)
+
+    def sweep_heartbeats(self) -> list[Heartbeat]:
+        """Remove heartbeats of dead processes; returns them."""
+        return heartbeats.sweep_dead(self.layout)
+
+    # --- execution modes ---------------------------------------------------------------------------------------
+
+    def execution(self) -> dict[str, dict[str, Any]]:
+        """Shape key → the mode decided for it, with the probe's timings."""
+        return execution.load(self.layout)
+
+    def decide_execution(self, key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep a decision unless there is one already; returns the one that holds. Raises StoreError."""
+        return execution.decide(self.layout, key, entry)
+
+    # --- upkeep ------------------------------------------------------------------------------------------------
+
+    def compact(self, *, threshold: int = compaction.THRESHOLD) -> compaction.Compaction:
+        """Gather loose shards into segments when there are more than `threshold`. Safe to kill at any moment."""
+        return self._retried(lambda: compaction.compact(self.layout, self.shards(), threshold))
+
+    # --- inside ------------------------------------------------------------------------------------------------
+
+    def _table(self, columns: Iterable[str] | None) -> pa.Table:
+        return self._retried(lambda: self._read(columns))
+
+    def _read(self, columns: Iterable[str] | None) -> pa.Table:
+        import pyarrow as pa
+
+        tables = []
+        for shard in self.shards().shards:
+            try:
+                tables.append(shards.read_table(shard.path, columns))
+            except FileNotFoundError as error:
+                raise StaleError from error
+            except DamagedError as damage:
+                self._warn([shards.quarantine(self.layout, shard.path, str(damage))])
+        empty = pa.Table.from_pylist([], schema=schema.arrow_schema()).select(schema.narrow(columns))
+        return pa.concat_tables([empty, *tables])
+
+    def _retried(self, action: Callable[[], T]) -> T:
+        for _ in range(LOOKS):
+            try:
+                return action()
+            except StaleError:
+                continue
+        raise StoreError(f"{self.layout.shards} keeps changing while it is read; is it being copied to or cleaned up?")
+
+    def _warn(self, messages: Iterable[str]) -> None:
+        self.warnings += [message for message in messages if message not in self.warnings]
+
+
+def _program_version() -> str:
+    try:
+        return metadata.version("initbench")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+__all__ = ["Heartbeat", "RunRecord", "Store", "new_attempt_id", "new_run_id"]
