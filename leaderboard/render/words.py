@@ -1,0 +1,158 @@
+"""What every format says alike: the text of an entry, a heading, and the legend. Plain text, not yet escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leaderboard import rounding
+from leaderboard.stats import MIN_SEEDS
+from leaderboard.tables import Column, Entry, Leaderboard, Published, Table
+
+NOTHING = "–"
+"""An entry without a value."""
+
+ARROWS = {"max": "↑", "min": "↓", "none": ""}
+UNTESTED = "†"
+
+
+@dataclass(frozen=True)
+class Words:
+    """The parts of one entry; `spread` only from three seeds, `detail` is n, troubles and rank."""
+
+    value: str
+    spread: str | None = None
+    detail: str = ""
+    bold: bool = False
+    mark: str = ""
+    published: tuple[str, ...] = ()
+    values: str = ""
+
+    @property
+    def number(self) -> str:
+        return self.value if self.spread is None else f"{self.value} ± {self.spread}"
+
+
+def heading(column: Column) -> tuple[str, str]:
+    """The task, and its metric with unit and direction."""
+    unit = " (%)" if column.metric.unit == "percent" and "%" not in column.metric.title else ""
+    return column.task, f"{column.metric.title}{unit} {ARROWS[column.metric.direction]}".rstrip()
+
+
+def decimals(table: Table, index: int) -> int:
+    """The common decimal of a column, from its measured entries; from the computed ones where none is measured."""
+    entries = [(row.kind, entry) for row in table.rows if (entry := row.entries[index]) is not None]
+    for kind in ("measured", "computed"):
+        pairs = [(e.mean, _shown_std(e)) for k, e in entries if k == kind and e.mean is not None]
+        if pairs:
+            return rounding.column_decimals(pairs, table.columns[index].metric.unit)
+    return rounding.PERCENT_DECIMALS
+
+
+def entry_words(entry: Entry | None, column: Column, places: int) -> Words:
+    """An entry as text, rounded to the column's decimals."""
+    if entry is None:
+        return Words(NOTHING)
+    unit = column.metric.unit
+    if entry.computed is not None:
+        return Words(rounding.mean_and_std(entry.computed, None, places, unit)[0], detail="computed")
+    published = tuple(_published_words(item) for item in entry.published)
+    if entry.mean is None:
+        return Words(NOTHING, detail=_detail(entry), published=published)
+    value, spread = rounding.mean_and_std(entry.mean, _shown_std(entry), places, unit)
+    each = [rounding.mean_and_std(entry.values[seed], None, places, unit)[0] for seed in sorted(entry.values)]
+    value = ", ".join(each) if entry.n == 2 else value
+    mark = UNTESTED if entry.untested else ""
+    return Words(value, spread, _detail(entry), entry.bold, mark, published, ", ".join(each) if entry.n > 2 else "")
+
+
+def _shown_std(entry: Entry) -> float | None:
+    return entry.std if entry.n >= MIN_SEEDS else None
+
+
+def _detail(entry: Entry) -> str:
+    if entry.skipped is not None and not entry.planned:
+        return "skipped"
+    count = f"{entry.n}" if entry.n == entry.planned else f"{entry.n}/{entry.planned}"
+    parts = [count, *(f"{number} {status}" for status, number in entry.counts.items())]
+    if entry.n == 1:
+        parts.append("single run")
+    if entry.rank is not None:
+        parts.append(rank_words(entry.rank))
+    return "; ".join(parts)
+
+
+def rank_words(rank: tuple[int, int]) -> str:
+    low, high = rank
+    return f"#{low}" if low == high else f"#{low}–{high}"
+
+
+def _published_words(item: Published) -> str:
+    verdict = "" if item.verdict == "other scale" else f": {item.verdict}"
+    place = f" ({item.table})" if item.table else ""
+    return f"published {item.printed}{place}{verdict}"
+
+
+def legend(board: Leaderboard) -> list[str]:
+    """What a reader must know to read the numbers, one sentence or two a line."""
+    entries = [e for table in board.tables for row in table.rows for e in row.entries if e is not None]
+    lines = [
+        f"Profile {board.profile}. ± is the sample standard deviation (ddof = 1) over n seeds; in brackets n, or "
+        "n/planned with what became of the others, and the ranks a row may hold (#).",
+    ]
+    if any(e.bold for e in entries):
+        lines.append(
+            "Bold: not shown to be worse than the best of its column "
+            f"({_test_words(board)}, Holm over all pairs, α = {board.selection.alpha:g})."
+        )
+    if any(e.untested for e in entries):
+        lines.append(
+            f"{UNTESTED} no seed variance: t-test undefined for a pair of this row; "
+            "placed by a difference that is the same on every seed."
+        )
+    if any(e.n in (1, 2) for e in entries):
+        lines.append(f"Fewer than {MIN_SEEDS} seeds: values only, no ±, no rank, never bold.")
+    if any(e.published for e in entries):
+        lines.append(_published_legend(entries))
+    lines.append("Rounded for display only (PDG rule, half to even, one decimal place per column).")
+    lines += [*_column_notes(board), *board.notes, completeness(board), f"Data {board.digest}"]
+    return lines
+
+
+def completeness(board: Leaderboard) -> str:
+    """Whether every planned cell is there."""
+    if board.complete:
+        return f"Complete: {board.planned} of {board.planned} cells."
+    troubles = ", ".join(f"{count} {status}" for status, count in sorted(board.unfinished.items()))
+    return f"Incomplete: {board.planned - sum(board.unfinished.values())} of {board.planned} cells; {troubles}."
+
+
+def _test_words(board: Leaderboard) -> str:
+    scale = "" if board.selection.scale == "raw" else f" on the {board.selection.scale} scale"
+    return f"paired t-test by seed{scale}"
+
+
+def _published_legend(entries: list[Entry]) -> str:
+    verdicts = {item.verdict for e in entries for item in e.published}
+    if verdicts == {"other scale"}:
+        return "Published numbers were made at another scale than this profile: shown for reference, no verdict."
+    return (
+        "Published numbers: `agrees` means inside the 95 % prediction interval of this many seeds, "
+        "`cannot say` that there are too few of them."
+    )
+
+
+def _column_notes(board: Leaderboard) -> list[str]:
+    notes = [
+        f"{column.task}, {column.metric.title}: {column.note}."
+        for table in board.tables
+        for column in table.columns
+        if column.note and not column.note.startswith("fewer than two rows")
+    ]
+    skipped = [
+        f"{row.name} × {column.task} skipped: {entry.skipped}."
+        for table in board.tables
+        for row in table.rows
+        for column, entry in zip(table.columns, row.entries, strict=True)
+        if entry is not None and entry.skipped
+    ]
+    return list(dict.fromkeys([*notes, *skipped]))

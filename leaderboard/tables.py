@@ -1,0 +1,280 @@
+"""The tables of a leaderboard as data: rows are initialisers, columns tasks, every entry with its n and its troubles.
+
+Nothing here is rounded or formatted; `leaderboard.render` does that, once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import Literal
+
+from benchmark.errors import UsageError
+from benchmark.parameters import Metric
+from leaderboard import ranking
+from leaderboard.aggregate import Grid, Group, Layout, TaskFacts
+from leaderboard.digest import digest
+from leaderboard.ranking import Pair
+from leaderboard.stats import Scale, summarize
+
+PublishedVerdict = Literal["agrees", "differs", "cannot say", "other scale"]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published number beside a measured one."""
+
+    printed: str
+    table: str
+    """Table of the source it stands in, for example `Table 3`."""
+    source: str = ""
+    n: int | None = None
+    verdict: PublishedVerdict = "cannot say"
+    reason: str = ""
+
+
+PublishedLookup = Callable[[str, str, str, Mapping[int, float]], tuple[Published, ...]]
+"""(task, initialiser, metric, values by seed) → the published numbers of the same thing, with a verdict each."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric of one task."""
+
+    task: str
+    metric: Metric
+    pairs: tuple[Pair, ...] = ()
+    """Every comparison behind the column's bold and ranks."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row × column."""
+
+    values: Mapping[int, float] = field(default_factory=dict)
+    """Seed → finite value."""
+    planned: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Status → planned seeds that have no value."""
+    skipped: str | None = None
+    bold: bool = False
+    rank: tuple[int, int] | None = None
+    untested: bool = False
+    """Placed by a difference that is the same on every seed, for which no t-test exists."""
+    published: tuple[Published, ...] = ()
+    computed: float | None = None
+    """Value of a reference row, exact, without seeds."""
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    @property
+    def mean(self) -> float | None:
+        return self.computed if self.computed is not None else summarize(list(self.values.values())).mean
+
+    @property
+    def std(self) -> float | None:
+        """Sample standard deviation (ddof = 1); None below two seeds."""
+        return summarize(list(self.values.values())).std
+
+
+@dataclass(frozen=True)
+class Row:
+    """An initialiser, or a reference computed exactly; None where the column does not apply to the row."""
+
+    name: str
+    kind: Literal["measured", "computed"]
+    entries: tuple[Entry | None, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which part of the grid is shown, and how it is tested."""
+
+    metrics: tuple[str, ...] = ()
+    """Globs, one table for each metric; empty: the tables of the experiment, or all primary metrics in one."""
+    tasks: tuple[str, ...] = ()
+    initializers: tuple[str, ...] = ()
+    published: bool = True
+    scale: Scale = "raw"
+    alpha: float = 0.05
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Everything a renderer needs."""
+
+    experiment: str
+    profile: str
+    title: str
+    tables: tuple[Table, ...]
+    digest: str
+    """sha256 of the aggregated inputs of the tables shown."""
+    selection: Selection
+    planned: int
+    unfinished: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return not self.unfinished
+
+
+def build(grid: Grid, selection: Selection | None = None, published: PublishedLookup | None = None) -> Leaderboard:
+    """The tables of a grid. Raises UsageError when a filter matches nothing."""
+    selection = selection or Selection()
+    tasks = chosen([task.name for task in grid.tasks], selection.tasks, "task")
+    initializers = chosen(grid.initializers, selection.initializers, "initialiser")
+    lookup = published if selection.published else None
+    layouts = _layouts(grid, [grid.task(name) for name in tasks], selection)
+    tables = [_table(layout, grid, tasks, initializers, selection, lookup) for layout in layouts]
+    shown = tuple(table for table in tables if table.columns and table.rows)
+    planned, unfinished = _progress([grid.groups[key] for key in product(tasks, initializers) if key in grid.groups])
+    return Leaderboard(
+        grid.experiment, grid.profile, grid.title, shown, digest(grid.experiment, grid.profile, shown), selection,
+        planned, unfinished, grid.notes,
+    )  # fmt: skip
+
+
+def chosen(names: Sequence[str], globs: Sequence[str], kind: str) -> list[str]:
+    """Names that match a glob, in their own order; all of them without globs.
+
+    Raises UsageError, naming what there is, when nothing matches.
+    """
+    found = matching(names, globs) if globs else list(names)
+    if globs and not found:
+        near = [guess for glob in globs for guess in get_close_matches(glob, names, n=1)]
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise UsageError(f"no {kind} matches {', '.join(globs)}; {hint}there are: {', '.join(names)}")
+    return found
+
+
+def matching(names: Sequence[str], globs: Sequence[str]) -> list[str]:
+    """Names that match a glob, in their own order."""
+    return [name for name in names if any(fnmatchcase(name, glob) for glob in globs)]
+
+
+def _progress(groups: Sequence[Group]) -> tuple[int, dict[str, int]]:
+    """Cells planned, and status → how many of them are not finished."""
+    results = [result for group in groups for result in group.seeds]
+    return len(results), dict(Counter(result.status for result in results if result.status != "finished"))
+
+
+def _layouts(grid: Grid, tasks: Sequence[TaskFacts], selection: Selection) -> Sequence[Layout]:
+    """The asked metrics, one table each; else the experiment's tables; else the primary metrics together."""
+    if not selection.metrics:
+        return grid.layouts or (Layout("Primary metric of each task"),)
+    titles = {metric.name: metric.title for task in reversed(tasks) for metric in reversed(task.metrics)}
+    known = list(dict.fromkeys(metric.name for task in tasks for metric in task.metrics))
+    return [Layout(titles[name], metrics=(name,)) for name in chosen(known, selection.metrics, "metric")]
+
+
+def _table(
+    layout: Layout,
+    grid: Grid,
+    tasks: Sequence[str],
+    initializers: Sequence[str],
+    selection: Selection,
+    published: PublishedLookup | None,
+) -> Table:
+    columns = _columns(layout, [grid.task(name) for name in _ordered(tasks, layout.tasks)])
+    names = _ordered(initializers, layout.initializers)
+    lookup = None if published is None else _of_tables(published, layout.claims_tables)
+    built = [_column(task, metric, grid, names, selection, lookup) for task, metric in columns]
+    rows = [
+        Row(name, "measured", tuple(entries.get(name) for _, entries in built))
+        for name in names
+        if any(name in entries for _, entries in built)
+    ]
+    return Table(layout.title, tuple(column for column, _ in built), (*rows, *_references(columns)))
+
+
+def _ordered(names: Sequence[str], globs: Sequence[str]) -> list[str]:
+    """Names that match, in the order of the globs."""
+    return list(dict.fromkeys(name for glob in globs for name in matching(names, [glob])))
+
+
+def _columns(layout: Layout, tasks: Sequence[TaskFacts]) -> list[tuple[TaskFacts, Metric]]:
+    columns = []
+    for task in tasks:
+        names = _ordered([metric.name for metric in task.metrics], layout.metrics)
+        metrics = [task.metric(name) for name in names] if layout.metrics else [task.primary]
+        columns += [(task, metric) for metric in metrics if metric is not None]
+    return columns
+
+
+def _of_tables(published: PublishedLookup, tables: Sequence[str]) -> PublishedLookup:
+    """Only the published numbers that stand in these tables of the source; all of them when none are named."""
+    if not tables:
+        return published
+
+    def lookup(task: str, initializer: str, metric: str, values: Mapping[int, float]) -> tuple[Published, ...]:
+        found = published(task, initializer, metric, values)
+        return tuple(item for item in found if any(fnmatchcase(item.table, glob) for glob in tables))
+
+    return lookup
+
+
+def _column(
+    task: TaskFacts,
+    metric: Metric,
+    grid: Grid,
+    initializers: Sequence[str],
+    selection: Selection,
+    published: PublishedLookup | None,
+) -> tuple[Column, dict[str, Entry]]:
+    groups = {name: group for name in initializers if (group := grid.group(task.name, name))}
+    values = {name: group.values(metric.name) for name, group in groups.items()}
+    diverged = [name for name, group in groups.items() if "diverged" in group.counts(metric.name)]
+    ranked = ranking.rank(values, metric.direction, alpha=selection.alpha, scale=selection.scale, diverged=diverged)
+    entries = {
+        name: _entry(group, metric.name, values[name], ranked, name, published) for name, group in groups.items()
+    }
+    return Column(task.name, metric, ranked.pairs, ranked.note), entries
+
+
+def _entry(
+    group: Group,
+    metric: str,
+    values: Mapping[int, float],
+    ranked: ranking.Ranking,
+    name: str,
+    published: PublishedLookup | None,
+) -> Entry:
+    return Entry(
+        values=values,
+        planned=len(group.seeds),
+        counts=group.counts(metric),
+        skipped=group.skipped,
+        bold=name in ranked.bold,
+        rank=(ranked.ranks or {}).get(name),
+        untested=name in ranked.untested,
+        published=published(group.task, group.initializer, metric, values) if published else (),
+    )
+
+
+def _references(columns: Sequence[tuple[TaskFacts, Metric]]) -> list[Row]:
+    """One row for each named reference that has a value in some column."""
+    names = dict.fromkeys(name for task, _ in columns for name in task.references)
+    rows = []
+    for name in names:
+        values = [task.references.get(name, {}).get(metric.name) for task, metric in columns]
+        if any(value is not None for value in values):
+            entries = tuple(None if value is None else Entry(computed=value) for value in values)
+            rows.append(Row(name, "computed", entries))
+    return rows
