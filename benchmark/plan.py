@@ -1,0 +1,312 @@
+"""Experiment × registry × store → every cell with what will be done about it and why."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from benchmark.cell import Cell
+from benchmark.errors import PluginError, UsageError
+from benchmark.identity import hash_resolved, resolved_cell
+from benchmark.initializer import Initializer
+from benchmark.registry import Registry
+from benchmark.spec.load import LoadedExperiment, load_experiment
+from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask
+from benchmark.task import Task
+
+__all__ = [
+    "Estimate",
+    "LoadedExperiment",
+    "Plan",
+    "PlannedCell",
+    "Selection",
+    "build_plan",
+    "cell_from_json",
+    "cell_to_json",
+    "load_experiment",
+]
+
+Action = Literal["run", "reuse", "same", "skip", "broken"]
+"""`same`: its numbers are those of an earlier line of the plan; `broken`: its plugin cannot be used."""
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One line of the plan."""
+
+    task: str
+    initializer: str
+    seed: int
+    profile: str
+    action: Action
+    reason: str
+    """`new`, `failed before (timeout)`, `forced`, `reused from run ...`, or why it is not run."""
+    cell: Cell | None = None
+    """None when it cannot be resolved (`skip`, `broken`)."""
+
+    @property
+    def label(self) -> str:
+        """Task × initialiser, seed."""
+        return f"{self.task} × {self.initializer}, seed {self.seed}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The line as plain data."""
+        return {
+            "task": self.task,
+            "initializer": self.initializer,
+            "seed": self.seed,
+            "profile": self.profile,
+            "action": self.action,
+            "reason": self.reason,
+            "cell_id": self.cell.id if self.cell else None,
+        }
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Cost of what will be run, from cells of the same task and initialiser that ran before."""
+
+    seconds: float
+    """Sum over the cells whose cost is known: one worker's time."""
+    known: int
+    unknown: int
+    """Cells of which nothing comparable has run yet."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Part of the grid; empty means all."""
+
+    tasks: tuple[str, ...] = ()
+    """Task name patterns."""
+    initializers: tuple[str, ...] = ()
+    """Initialiser name patterns."""
+    seeds: tuple[int, ...] = ()
+
+    def takes(self, task: str, initializer: str, seed: int) -> bool:
+        """Whether a cell is meant."""
+        return (
+            (not self.tasks or any(fnmatchcase(task, glob) for glob in self.tasks))
+            and (not self.initializers or any(fnmatchcase(initializer, glob) for glob in self.initializers))
+            and (not self.seeds or seed in self.seeds)
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every selected cell, in the order of tasks, initialisers and seeds."""
+
+    loaded: LoadedExperiment
+    cells: tuple[PlannedCell, ...]
+    seconds: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """(task, initialiser) → seconds a cell took before."""
+
+    def to_run(self) -> tuple[Cell, ...]:
+        """Cells to train, each once."""
+        return tuple(planned.cell for planned in self.with_action("run") if planned.cell)
+
+    def with_action(self, action: Action) -> tuple[PlannedCell, ...]:
+        """Lines with that action."""
+        return tuple(planned for planned in self.cells if planned.action == action)
+
+    def counts(self) -> dict[str, int]:
+        """Reason → number of cells, most frequent first; runs and seeds are left out of the reasons."""
+        return dict(Counter(kind_of_reason(planned) for planned in self.cells).most_common())
+
+    def estimate(self) -> Estimate | None:
+        """Cost of what will be run; None when nothing comparable has run yet."""
+        wanted = self.with_action("run")
+        known = [s for planned in wanted if (s := self.seconds.get((planned.task, planned.initializer))) is not None]
+        return Estimate(sum(known), len(known), len(wanted) - len(known)) if known or not wanted else None
+
+
+def kind_of_reason(planned: PlannedCell) -> str:
+    """The reason without what differs from cell to cell."""
+    if planned.action == "reuse":
+        return "reused"
+    if planned.action == "same":
+        return "same as another cell"
+    return planned.reason
+
+
+def build_plan(
+    loaded: LoadedExperiment,
+    finished: Mapping[str, str] | None = None,
+    failed: Mapping[str, str] | None = None,
+    *,
+    force: bool = False,
+    selection: Selection | None = None,
+    seconds: Mapping[tuple[str, str], float] | None = None,
+) -> Plan:
+    """What a run would do with each selected cell of an experiment.
+
+    Args:
+        loaded: from `load_experiment`.
+        finished: cell id → run id of the attempt that counts.
+        failed: cell id → status of the last attempt of a cell that has no numbers.
+        force: train finished cells too.
+        selection: the part of the grid that is wanted.
+        seconds: (task name, initialiser name) → seconds per cell, as far as known.
+
+    Raises:
+        UsageError: nothing is selected.
+    """
+    planner = Planner(loaded, finished or {}, failed or {}, force)
+    chosen = selection or Selection()
+    cells = tuple(
+        planner.plan(task, initializer, seed)
+        for task in loaded.tasks
+        for initializer in loaded.initializers
+        for seed in loaded.seeds
+        if chosen.takes(task.name, initializer.name, seed)
+    )
+    if not cells:
+        raise UsageError(nothing_selected(loaded, chosen))
+    return Plan(loaded, cells, seconds or {})
+
+
+def nothing_selected(loaded: LoadedExperiment, chosen: Selection) -> str:
+    """The error about an empty selection, with what there is."""
+    asked = [*chosen.tasks, *chosen.initializers, *map(str, chosen.seeds)]
+    tasks = ", ".join(task.name for task in loaded.tasks)
+    initializers = ", ".join(initializer.name for initializer in loaded.initializers)
+    seeds = ", ".join(map(str, loaded.seeds))
+    return f"nothing selected by {', '.join(asked)}; tasks: {tasks}; initializers: {initializers}; seeds: {seeds}"
+
+
+class Planner:
+    """Decides cell by cell."""
+
+    def __init__(
+        self, loaded: LoadedExperiment, finished: Mapping[str, str], failed: Mapping[str, str], force: bool
+    ) -> None:
+        self.loaded = loaded
+        self.finished = finished
+        self.failed = failed
+        self.force = force
+        self.seen: dict[str, PlannedCell] = {}
+        self.answers: dict[tuple[str, str], tuple[Action, str] | None] = {}
+
+    def plan(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> PlannedCell:
+        """One line."""
+        key = (task.name, initializer.name)
+        if (reason := self.excluded(*key, seed)) is not None:
+            return self.line(task, initializer, seed, "skip", reason)
+        if key not in self.answers:
+            self.answers[key] = obstacle(task, initializer)
+        if (found := self.answers[key]) is not None:
+            return self.line(task, initializer, seed, *found)
+        cell = make_cell(task, initializer, self.loaded.profile, seed)
+        planned = self.line(task, initializer, seed, *self.decide(cell), cell)
+        self.seen.setdefault(cell.id, planned)
+        return planned
+
+    def line(
+        self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int,
+        action: Action, reason: str, cell: Cell | None = None,
+    ) -> PlannedCell:  # fmt: skip
+        """A line of the plan."""
+        return PlannedCell(task.name, initializer.name, seed, self.loaded.profile, action, reason, cell)
+
+    def decide(self, cell: Cell) -> tuple[Action, str]:
+        """What to do with a cell that can be run."""
+        if cell.id in self.seen:
+            return "same", f"same as {self.seen[cell.id].label}"
+        if cell.id in self.finished:
+            return ("run", "forced") if self.force else ("reuse", f"reused from run {self.finished[cell.id]}")
+        if cell.id in self.failed:
+            return "run", f"failed before ({self.failed[cell.id]})"
+        return "run", "new"
+
+    def excluded(self, task: str, initializer: str, seed: int) -> str | None:
+        """The spec's reason for leaving a cell out."""
+        experiment = self.loaded.experiment
+        if experiment.include and not any(matches(rule, task, initializer, seed) for rule in experiment.include):
+            return "not among the cells the spec includes"
+        for rule in experiment.exclude:
+            if matches(rule, task, initializer, seed):
+                return rule.reason
+        return None
+
+
+def matches(rule: Any, task: str, initializer: str, seed: int) -> bool:
+    """Whether a rule means a cell."""
+    return (
+        any(fnmatchcase(task, glob) for glob in rule.task)
+        and any(fnmatchcase(initializer, glob) for glob in rule.initializer)
+        and (not rule.seed or seed in rule.seed)
+    )
+
+
+def obstacle(task: ResolvedTask, initializer: ResolvedInitializer) -> tuple[Action, str] | None:
+    """Why a task cannot be run with an initialiser, at any seed; None when it can."""
+    broken = task.broken or initializer.broken
+    started = initializer.by_task.get(task.name)
+    if broken or task.task is None or started is None:
+        return "broken", f"broken plugin: {broken}"
+    try:
+        reason = task.task.missing_data() or started.unsupported(task.task)
+    except Exception as error:  # third-party code may raise anything; it must not stop the other cells
+        return "broken", f"failed while planning with {type(error).__name__}: {error}"
+    return None if reason is None else ("skip", reason)
+
+
+def make_cell(task: ResolvedTask, initializer: ResolvedInitializer, profile: str, seed: int) -> Cell:
+    """A resolved cell with its id."""
+    assert task.task is not None
+    started = initializer.by_task[task.name]
+    identity = hash_resolved(resolved_cell(task.task, started, profile, seed))
+    return Cell(identity, task.name, initializer.name, seed, profile, task.task, started)
+
+
+# --- to workers and back ---------------------------------------------------------------------------------------
+
+
+def cell_to_json(cell: Cell) -> str:
+    """A cell as text that a worker can turn back with `cell_from_json`; plugin classes do not survive pickling."""
+    resolved = resolved_cell(cell.task, cell.initializer, cell.profile, cell.seed)
+    return json.dumps(
+        {"id": cell.id, "task": cell.task_name, "initializer": cell.initializer_name, "resolved": resolved},
+        allow_nan=False,
+    )
+
+
+def cell_from_json(text: str, registry: Registry) -> Cell:
+    """The cell of `cell_to_json`, rebuilt from the families of `registry`.
+
+    Raises:
+        PluginError: a family is missing or broken, has another version here, or resolves to another id.
+    """
+    data = json.loads(text)
+    resolved = data["resolved"]
+    task: Task = rebuild(registry.task(resolved["task"]["family"]), resolved["task"])
+    initializer: Initializer = rebuild(registry.initializer(resolved["initializer"]["family"]), resolved["initializer"])
+    profile, seed = resolved["profile"], resolved["seed"]
+    found = hash_resolved(resolved_cell(task, initializer, profile, seed))
+    if found != data["id"]:
+        raise PluginError(
+            f"{data['task']} × {data['initializer']}, seed {seed} was planned as cell {data['id'][:12]} and is "
+            f"{found[:12]} here: the code of its task or initialiser has changed; start the run again"
+        )
+    return Cell(found, data["task"], data["initializer"], seed, profile, task, initializer)
+
+
+def rebuild(family: type[Any], resolved: Mapping[str, Any]) -> Any:
+    """A family's object from its resolved parameters."""
+    if family.version != resolved["version"]:
+        raise PluginError(
+            f"'{resolved['family']}' was planned at version {resolved['version']} and is version {family.version} here"
+        )
+    return family.model_validate(resolved["parameters"])
+
+
+def cells_by_pair(plan: Plan) -> Iterator[tuple[tuple[str, str], list[PlannedCell]]]:
+    """Lines grouped by (task, initialiser), in the order of the plan."""
+    groups: dict[tuple[str, str], list[PlannedCell]] = {}
+    for planned in plan.cells:
+        groups.setdefault((planned.task, planned.initializer), []).append(planned)
+    yield from groups.items()

@@ -1,0 +1,388 @@
+"""Where task families and initialisers are registered and found, whether built in, installed or in a file.
+
+A class says its name with `@task("name")` or `@initializer("name")`; that only notes a declaration. A `Registry`
+knows what is on offer (entry points, the checkout's own folders, plugin files) without importing any of it,
+imports on first use, and keeps what cannot be imported listed with the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from benchmark.cell import PluginFile
+from benchmark.errors import PluginError, UsageError
+
+if TYPE_CHECKING:
+    from benchmark.initializer import Initializer
+    from benchmark.task import Task
+
+Kind = Literal["task", "initializer"]
+Family = TypeVar("Family", bound=type)
+
+GROUPS: dict[Kind, str] = {"task": "bench.tasks", "initializer": "bench.initializers"}
+"""Entry point group of each kind."""
+FOLDERS: dict[Kind, str] = {"task": "tasks", "initializer": "initializers"}
+"""Package of the project's own families."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A class under the name its decorator gave it."""
+
+    kind: Kind
+    name: str
+    family: type[Any]
+    place: str
+    """File and line."""
+
+
+_declared: dict[str, dict[tuple[Kind, str], Declaration]] = {}
+"""Module name → what it declares. Modules run once per process; registries read here what they declared."""
+
+
+def task(name: str) -> Callable[[Family], Family]:
+    """Register a subclass of `benchmark.task.Task` under `name`."""
+    return declarer("task", name)
+
+
+def initializer(name: str) -> Callable[[Family], Family]:
+    """Register a subclass of `benchmark.initializer.Initializer` under `name`."""
+    return declarer("initializer", name)
+
+
+def declarer(kind: Kind, name: str) -> Callable[[Family], Family]:
+    """The decorator that notes a declaration."""
+
+    def declare(family: Family) -> Family:
+        place = place_of(family)
+        check_family(kind, name, family, place)
+        declared = _declared.setdefault(family.__module__, {})
+        earlier = declared.get((kind, name))
+        if earlier is not None and earlier.family.__qualname__ != family.__qualname__:
+            raise PluginError(f"{kind} '{name}' is registered twice: at {earlier.place} and at {place}")
+        family.family = name  # type: ignore[attr-defined]
+        declared[kind, name] = Declaration(kind, name, family, place)
+        return family
+
+    return declare
+
+
+def check_family(kind: Kind, name: str, family: type, place: str) -> None:
+    """Refuse what could not serve as a family, at the line where it is declared."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
+        raise PluginError(f"{place}: '{name}' is no name; use letters, digits and _ . + -")
+    base = base_class(kind)
+    if not (isinstance(family, type) and issubclass(family, base)):
+        raise PluginError(f"{place}: {kind} '{name}' must be a subclass of {base.__module__}.{base.__name__}")
+    missing = sorted(getattr(family, "__abstractmethods__", ()))
+    if missing:
+        raise PluginError(f"{place}: {kind} '{name}' does not implement {', '.join(missing)}")
+
+
+def base_class(kind: Kind) -> type[Task] | type[Initializer]:
+    """The interface a family of that kind implements."""
+    if kind == "task":
+        from benchmark.task import Task
+
+        return Task
+    from benchmark.initializer import Initializer
+
+    return Initializer
+
+
+def place_of(family: type) -> str:
+    """File and line of a class, as far as Python knows them."""
+    try:
+        return f"{inspect.getsourcefile(family)}:{inspect.getsourcelines(family)[1]}"
+    except (OSError, TypeError):
+        return f"{family.__module__}.{family.__qualname__}"
+
+
+DECORATOR = re.compile(r"""^[ \t]*@(?:\w+\.)*(task|initializer)\(\s*["']([^"'\n]+)["']\s*,?\s*\)""", re.MULTILINE)
+
+
+def names_in(text: str) -> list[tuple[Kind, str]]:
+    """Names a Python text registers, read without running it, so that it works on broken files too."""
+    return [(kind, name) for kind, name in DECORATOR.findall(text)]
+
+
+@dataclass
+class Entry:
+    """One name on offer."""
+
+    kind: Kind
+    name: str
+    origin: str
+    """Distribution and version, or file."""
+    load: Callable[[], type[Any]] = field(repr=False)
+    """Import and return the class; raises anything."""
+    family: type[Any] | None = None
+    """The class once imported."""
+    error: str | None = None
+    """Traceback or reason why it cannot be used."""
+
+    @property
+    def reason(self) -> str | None:
+        """The error's last line."""
+        return self.error.strip().splitlines()[-1] if self.error else None
+
+    def get(self) -> type[Any]:
+        """The class, imported if need be.
+
+        Raises:
+            PluginError: it cannot be used.
+        """
+        if self.family is None and self.error is None:
+            try:
+                self.family = self.load()
+            except PluginError as error:
+                self.error = str(error)
+            except (Exception, SystemExit):
+                self.error = traceback.format_exc()
+        if self.family is None:
+            raise PluginError(f"{self.kind} '{self.name}' ({self.origin}) cannot be used: {self.reason}")
+        return self.family
+
+
+class Registry:
+    """Task families and initialisers by name."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._entries: dict[Kind, dict[str, Entry]] = {"task": {}, "initializer": {}}
+        self.plugin_files: tuple[PluginFile, ...] = ()
+        self.broken_files: dict[str, str] = {}
+        """Plugin files that could not be run → traceback."""
+        for entry in entries:
+            self.offer(entry)
+
+    @classmethod
+    def discover(cls) -> Registry:
+        """What is installed and, in a checkout, what its folders hold beyond that. Nothing is imported."""
+        registry = cls()
+        for entry in (*installed(), *unlisted(registry_modules())):
+            registry.offer(entry)
+        return registry
+
+    @classmethod
+    def from_plugins(cls, plugin_files: Iterable[PluginFile]) -> Registry:
+        """`discover()` and these files, each refused when it is not the file it was.
+
+        Raises:
+            PluginError: a file is gone, has changed, cannot be run or registers a name that is taken.
+        """
+        return _from_plugins(tuple(plugin_files))
+
+    def offer(self, entry: Entry) -> None:
+        """Add an entry; of two with one name neither can be used, and the reason names both origins."""
+        known = self._entries[entry.kind]
+        if entry.name in known:
+            first = known[entry.name]
+            first.family, first.error = None, twice(entry.kind, entry.name, first.origin, entry.origin)
+        else:
+            known[entry.name] = entry
+
+    def register(self, kind: Kind, name: str, family: type[Any], origin: str) -> None:
+        """Add a class.
+
+        Raises:
+            PluginError: the name is taken; both origins are named.
+        """
+        known = self._entries[kind]
+        if name in known:
+            raise PluginError(twice(kind, name, known[name].origin, origin))
+        known[name] = Entry(kind, name, origin, lambda: family, family)
+
+    def entries(self, kind: Kind) -> tuple[Entry, ...]:
+        """Everything on offer, by name, broken entries too; imports nothing."""
+        return tuple(self._entries[kind][name] for name in sorted(self._entries[kind]))
+
+    def names(self, kind: Kind) -> tuple[str, ...]:
+        """Names on offer."""
+        return tuple(sorted(self._entries[kind]))
+
+    def entry(self, kind: Kind, name: str) -> Entry | None:
+        """The entry of that name."""
+        return self._entries[kind].get(name)
+
+    def get(self, kind: Kind, name: str) -> type[Any]:
+        """The class of that name, imported if need be.
+
+        Raises:
+            PluginError: no such name (near ones are named), or it cannot be used.
+        """
+        entry = self.entry(kind, name)
+        if entry is None:
+            raise PluginError(f"no {kind} family '{name}'{self.hint(kind, name)}")
+        return entry.get()
+
+    def task(self, name: str) -> type[Task]:
+        """The task family of that name (see `get`)."""
+        return self.get("task", name)
+
+    def initializer(self, name: str) -> type[Initializer]:
+        """The initialiser of that name (see `get`)."""
+        return self.get("initializer", name)
+
+    def hint(self, kind: Kind, name: str) -> str:
+        """What to say after an unknown name: near names, and plugin files that could not be run."""
+        from benchmark.spec.problems import hint
+
+        broken = "".join(f"; plugin {path} could not be run ({last_line(e)})" for path, e in self.broken_files.items())
+        return hint(name, self.names(kind)) + broken
+
+    def add_file(self, path: Path, sha256: str | None = None) -> PluginFile:
+        """Run a user's Python file and register what it declares. Adding the same file again changes nothing.
+
+        A file that fails is kept: the names found in its text are listed as broken, with the traceback.
+
+        Raises:
+            UsageError: no such file.
+            PluginError: it is not the file whose digest is given, registers nothing, or registers a taken name.
+        """
+        text, plugin = read_plugin(path, sha256)
+        if plugin in self.plugin_files:
+            return plugin
+        try:
+            declared = run_plugin(plugin, text)
+        except PluginError:
+            raise
+        except (Exception, SystemExit):
+            self.keep_broken(plugin, text, traceback.format_exc())
+        else:
+            for declaration in declared:
+                self.register(declaration.kind, declaration.name, declaration.family, declaration.place)
+        self.plugin_files += (plugin,)
+        return plugin
+
+    def keep_broken(self, plugin: PluginFile, text: str, error: str) -> None:
+        """List what a file that cannot be run would have registered."""
+        self.broken_files[plugin.path] = error
+        for kind, name in names_in(text):
+            self.offer(Entry(kind, name, plugin.path, raiser(error), error=error))
+
+
+def twice(kind: Kind, name: str, first: str, second: str) -> str:
+    """The message about a name that is taken."""
+    return f"{kind} '{name}' is registered twice: by {first} and by {second}; rename one of them"
+
+
+def last_line(text: str) -> str:
+    """The line of a traceback that says what happened."""
+    return text.strip().splitlines()[-1]
+
+
+def raiser(message: str) -> Callable[[], type[Any]]:
+    """A loader that can only fail."""
+
+    def fail() -> type[Any]:
+        raise PluginError(message)
+
+    return fail
+
+
+def installed() -> Iterator[Entry]:
+    """Entry points of every installed distribution, this one among them."""
+    for kind, group in GROUPS.items():
+        for point in importlib.metadata.entry_points(group=group):
+            version = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown distribution"
+            yield Entry(kind, point.name, f"{version} ({point.value})", module_loader(kind, point.name, point.module))
+
+
+def module_loader(kind: Kind, name: str, module: str) -> Callable[[], type[Any]]:
+    """Import a module and return the class it, or a module of its package, declares under `name`."""
+
+    def load() -> type[Any]:
+        importlib.import_module(module)
+        package = module.partition(".")[0]
+        found = [
+            declared[kind, name]
+            for owner, declared in list(_declared.items())
+            if (kind, name) in declared and (owner == module or owner.partition(".")[0] == package)
+        ]
+        if not found:
+            raise PluginError(f"{module} registers no {kind} '{name}'; decorate a class with @{kind}('{name}')")
+        if len(found) > 1:
+            raise PluginError(twice(kind, name, found[0].place, found[1].place))
+        return found[0].family
+
+    return load
+
+
+def registry_modules() -> set[str]:
+    """Modules that installed entry points name."""
+    return {point.module for group in GROUPS.values() for point in importlib.metadata.entry_points(group=group)}
+
+
+def unlisted(known: set[str]) -> Iterator[Entry]:
+    """Families in the checkout's folders that the installed metadata does not know yet."""
+    root = Path(__file__).resolve().parent.parent
+    for folder in FOLDERS.values():
+        for path in sorted((root / folder).glob("[!_]*.py")):
+            module = f"{folder}.{path.stem}"
+            if module in known:
+                continue
+            for kind, name in names_in(path.read_text(encoding="utf-8", errors="replace")):
+                yield Entry(kind, name, f"{folder}/{path.name}", module_loader(kind, name, module))
+
+
+def read_plugin(path: Path, sha256: str | None) -> tuple[str, PluginFile]:
+    """A plugin file's text and what identifies it."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"plugin file {path} cannot be read: {error.strerror or error}") from None
+    digest = hashlib.sha256(raw).hexdigest()
+    if sha256 is not None and digest != sha256:
+        raise PluginError(f"plugin file {path} has changed since the run began; start the run again")
+    return raw.decode("utf-8", errors="replace"), PluginFile(str(path.resolve()), digest)
+
+
+def run_plugin(plugin: PluginFile, text: str) -> tuple[Declaration, ...]:
+    """Run a file under a module name of its own, once per process and content; what it declares.
+
+    Raises:
+        PluginError: it declares nothing or not properly. Anything else the file itself raises.
+    """
+    name = f"bench_plugin_{hashlib.sha256(plugin.path.encode()).hexdigest()[:8]}_{plugin.sha256[:12]}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, plugin.path)
+        if spec is None or spec.loader is None:
+            raise PluginError(f"plugin {plugin.path} is no Python file; its name must end in .py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            exec(compile(text, plugin.path, "exec"), module.__dict__)
+        except BaseException:
+            del sys.modules[name]
+            _declared.pop(name, None)
+            raise
+    declared = tuple(_declared.get(name, {}).values())
+    if not declared:
+        raise PluginError(f"{plugin.path} registers nothing; decorate a class with @task(...) or @initializer(...)")
+    return declared
+
+
+@lru_cache(maxsize=1)
+def default_registry() -> Registry:
+    """What is installed, shared by the process; add no plugin to it, use `Registry.discover()` for that."""
+    return Registry.discover()
+
+
+@lru_cache(maxsize=16)
+def _from_plugins(plugin_files: tuple[PluginFile, ...]) -> Registry:
+    registry = Registry.discover()
+    for plugin in plugin_files:
+        registry.add_file(Path(plugin.path), plugin.sha256)
+    return registry

@@ -1,0 +1,1 @@
+"""Spec files: YAML with positions, their models, their problems, and where they are found."""

@@ -1,0 +1,113 @@
+"""Experiment file → everything it names, resolved: every problem of every file involved is reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.cell import PluginFile
+from benchmark.errors import PluginError, UsageError
+from benchmark.registry import Registry
+from benchmark.spec.catalog import Catalog, shown_path
+from benchmark.spec.marks import InvalidSpecError, Problem
+from benchmark.spec.models import Experiment
+from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver
+from benchmark.spec.source import Node, load_source, parse
+
+
+@dataclass(frozen=True)
+class LoadedExperiment:
+    """An experiment with everything it names."""
+
+    experiment: Experiment
+    profile: str
+    """The profile that counts: the command line's, or the spec's."""
+    seeds: tuple[int, ...]
+    """The seeds that count."""
+    tasks: tuple[ResolvedTask, ...]
+    initializers: tuple[ResolvedInitializer, ...]
+    registry: Registry
+    path: Path
+    text: str
+    sha256: str
+    """Digest of `text`."""
+    notices: tuple[str, ...] = ()
+    """What the user should be told, for example that a shipped spec is used."""
+
+    @property
+    def name(self) -> str:
+        """The experiment's name."""
+        return self.experiment.name
+
+    @property
+    def plugin_files(self) -> tuple[PluginFile, ...]:
+        """User files that workers must load."""
+        return self.registry.plugin_files
+
+    def task(self, name: str) -> ResolvedTask:
+        """The task shown under that name."""
+        return next(task for task in self.tasks if task.name == name)
+
+    def initializer(self, name: str) -> ResolvedInitializer:
+        """The initialiser shown under that name."""
+        return next(initializer for initializer in self.initializers if initializer.name == name)
+
+
+def load_experiment(
+    path_or_name: str | Path,
+    *,
+    profile: str | None = None,
+    seeds: Sequence[int] | int | None = None,
+    plugins: Iterable[str | Path] = (),
+) -> LoadedExperiment:
+    """Read an experiment by path or name and resolve everything it names.
+
+    `profile` and `seeds` (a count or the seeds themselves) replace the spec's; `plugins` are added to the spec's.
+
+    Raises:
+        InvalidSpecError: with every problem of every file involved.
+        SpecError, PluginError, UsageError: no such file; a plugin that cannot serve at all.
+    """
+    path, notice = Catalog.discover().experiment(path_or_name)
+    source = load_source(path, shown_path(path))
+    root, problems = parse(source)
+    if root is None:
+        raise InvalidSpecError(problems)
+    registry = Registry.discover()
+    problems += add_plugins(registry, root, path, plugins)
+    resolver = Resolver(registry, Catalog.discover(file.path for file in registry.plugin_files), problems)
+    experiment = resolver.check(Experiment, root, "the experiment")
+    used = profile or (experiment.profile if experiment else "compact")
+    tasks, initializers = resolver.grid(root, used)
+    if problems or experiment is None:
+        raise InvalidSpecError(problems)
+    return LoadedExperiment(
+        experiment, used, chosen_seeds(seeds, experiment), tasks, initializers, registry,
+        path, source.text, source.sha256, (notice,) if notice else (),
+    )  # fmt: skip
+
+
+def chosen_seeds(seeds: Sequence[int] | int | None, experiment: Experiment) -> tuple[int, ...]:
+    """The seeds asked for, or the experiment's."""
+    if seeds is None:
+        return experiment.seed_list
+    chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
+    if not chosen or min(chosen) < 0:
+        raise UsageError(f"expected at least one seed, none negative, found {seeds}")
+    return chosen
+
+
+def add_plugins(registry: Registry, root: Node, path: Path, plugins: Iterable[str | Path]) -> list[Problem]:
+    """Load the plugin files of an experiment file and of the command line."""
+    problems = []
+    listed = root.child("plugins")
+    for node in listed.elements() if listed else []:
+        if isinstance(node.value, str):
+            try:
+                registry.add_file(path.parent / node.value)
+            except (UsageError, PluginError) as error:
+                problems.append(Problem(node.mark, str(error)))
+    for plugin in plugins:
+        registry.add_file(Path(plugin))
+    return problems

@@ -1,0 +1,262 @@
+"""Names in an experiment → families with their parameters, collecting every problem on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, TypeVar
+
+from benchmark.errors import PluginError, SpecError
+from benchmark.initializer import Initializer
+from benchmark.registry import Kind, Registry
+from benchmark.spec.catalog import Catalog, SpecKind, shown_path
+from benchmark.spec.marks import InvalidSpecError, Mark, Problem
+from benchmark.spec.models import InitializerSpec, Override, Selected, TaskSpec, When
+from benchmark.spec.problems import hint, validated
+from benchmark.spec.source import Node, load_source, merged, parse
+from benchmark.task import Task
+
+Spec = TypeVar("Spec", TaskSpec, InitializerSpec)
+
+
+@dataclass(frozen=True)
+class ResolvedTask:
+    """A task of an experiment at its profile."""
+
+    name: str
+    """Name in tables and in the store."""
+    spec: TaskSpec
+    task: Task | None
+    """None when its family cannot be used."""
+    broken: str | None = None
+    """Why the family cannot be used."""
+
+    @property
+    def title(self) -> str:
+        """Heading in tables."""
+        return self.spec.title or self.name
+
+    @property
+    def primary(self) -> str | None:
+        """Name of the metric that ranks initialisers; None when the family cannot be used."""
+        return self.spec.primary or (self.task.metrics()[0].name if self.task else None)
+
+
+@dataclass(frozen=True)
+class ResolvedInitializer:
+    """An initialiser of an experiment, with its parameters on each task."""
+
+    name: str
+    spec: InitializerSpec
+    by_task: dict[str, Initializer] = field(default_factory=dict)
+    """Task name → initialiser; empty when its family cannot be used."""
+    broken: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Heading in tables."""
+        return self.spec.title or self.name
+
+
+class Resolver:
+    """Resolves names against a registry and a catalogue, collecting problems as it goes."""
+
+    def __init__(self, registry: Registry, catalog: Catalog, problems: list[Problem] | None = None) -> None:
+        self.registry = registry
+        self.catalog = catalog
+        self.problems: list[Problem] = [] if problems is None else problems
+        self.read: dict[tuple[SpecKind, str], tuple[Any, Node] | None] = {}
+
+    def check(self, model: type[Any], node: Node, subject: str) -> Any:
+        """The model, or None and its problems noted."""
+        value, problems = validated(model, node, subject)
+        self.problems += problems
+        return value
+
+    def note(self, mark: Mark, message: str, *related: tuple[str, Mark]) -> None:
+        """Keep a problem."""
+        self.problems.append(Problem(mark, message, related))
+
+    # --- the grid ----------------------------------------------------------------------------------------------
+
+    def grid(self, root: Node, profile: str) -> tuple[tuple[ResolvedTask, ...], tuple[ResolvedInitializer, ...]]:
+        """Tasks and initialisers an experiment names, and what its other keys say about them."""
+        chosen = self.selection(root, "tasks")
+        tasks = tuple(t for selected, node in chosen if (t := self.task(selected, node, profile)))
+        chosen = self.selection(root, "initializers")
+        initializers = tuple(i for selected, node in chosen if (i := self.initializer(selected, node, tasks, profile)))
+        self.check_rules(root, tasks, initializers)
+        return tasks, initializers
+
+    def selection(self, root: Node, key: str) -> list[tuple[Selected, Node]]:
+        """Well-formed elements of `tasks` or `initializers`; each shown name once."""
+        found: list[tuple[Selected, Node]] = []
+        seen: dict[str, Mark] = {}
+        listed = root.child(key)
+        for node in listed.value if listed and isinstance(listed.value, list) else []:
+            element = node if isinstance(node.value, dict) else Node(node.mark, {"name": node})
+            selected, _ = validated(Selected, element, key)  # its problems are those of the whole experiment
+            if selected is None:
+                continue
+            if selected.shown in seen:
+                message = f"'{selected.shown}' is listed twice in {key}; give one of them another name with 'as'"
+                self.note(node.mark, message, ("first listed here", seen[selected.shown]))
+                continue
+            seen[selected.shown] = node.mark
+            found.append((selected, element))
+        return found
+
+    def task(self, selected: Selected, node: Node, profile: str) -> ResolvedTask | None:
+        """One task at one profile."""
+        read = self.spec("task", TaskSpec, selected.name, node)
+        if read is None:
+            return None
+        spec, tree = read
+        if spec.profiles and profile not in spec.profiles:
+            self.note(name_mark(node), f"task '{spec.name}' has no profile '{profile}'{hint(profile, spec.profiles)}")
+            return None
+        family, broken = self.family("task", spec.family, tree)
+        if family is None:
+            return ResolvedTask(selected.shown, spec, None, broken) if broken else None
+        tree = merged(task_parameters(tree, profile), node.child("parameters")) or Node(node.mark, {})
+        task = self.check(family, tree, f"the parameters of task '{selected.shown}' at profile {profile}")
+        if task is None or not self.check_primary(spec, read[1], task):
+            return None
+        return ResolvedTask(selected.shown, spec, task)
+
+    def check_primary(self, spec: TaskSpec, tree: Node, task: Task) -> bool:
+        """Whether the primary metric is one the task reports."""
+        names = [metric.name for metric in task.metrics()]
+        if spec.primary is None or spec.primary in names:
+            return True
+        node = tree.child("primary") or tree
+        self.note(node.mark, f"task '{spec.name}' reports no metric '{spec.primary}'{hint(spec.primary, names)}")
+        return False
+
+    def initializer(
+        self, selected: Selected, node: Node, tasks: Sequence[ResolvedTask], profile: str
+    ) -> ResolvedInitializer | None:
+        """One initialiser with its parameters on each task."""
+        read = self.spec("initializer", InitializerSpec, selected.name, node)
+        if read is None:
+            return None
+        spec, tree = read
+        family, broken = self.family("initializer", spec.family, tree)
+        if family is None:
+            return ResolvedInitializer(selected.shown, spec, broken=broken) if broken else None
+        made: dict[tuple[int, ...], Initializer | None] = {}
+        by_task = {}
+        for task in tasks:
+            matching = matching_overrides(spec.overrides, task, profile)
+            if matching not in made:
+                parameters = merged(initializer_parameters(tree, matching), node.child("parameters"))
+                subject = f"the parameters of initializer '{selected.shown}'"
+                made[matching] = self.check(family, parameters or Node(node.mark, {}), subject)
+            if (resolved := made[matching]) is not None:
+                by_task[task.name] = resolved
+        return ResolvedInitializer(selected.shown, spec, by_task)
+
+    def check_rules(
+        self, root: Node, tasks: Sequence[ResolvedTask], initializers: Sequence[ResolvedInitializer]
+    ) -> None:
+        """Patterns of include, exclude and tables must match something, or they are typing errors."""
+        names = {"task": [task.name for task in tasks], "initializer": [i.name for i in initializers]}
+        if not all(names.values()):
+            return
+        metrics = [metric.name for task in tasks if task.task for metric in task.task.metrics()]
+        known = {**names, "tasks": names["task"], "initializers": names["initializer"], "metrics": metrics}
+        for section in ("include", "exclude", "tables"):
+            rules = root.child(section)
+            for rule in rules.elements() if rules else []:
+                for key, value in rule.items():
+                    self.check_patterns(key, value, known.get(key, []))
+
+    def check_patterns(self, key: str, value: Node, known: Sequence[str]) -> None:
+        """Note each pattern that matches none of the known names."""
+        for pattern in value.elements() if known else []:
+            text = pattern.value
+            if isinstance(text, str) and not any(fnmatchcase(name, text) for name in known):
+                self.note(pattern.mark, f"'{text}' matches no {key.rstrip('s')} of this experiment{hint(text, known)}")
+
+    # --- specs and families ------------------------------------------------------------------------------------
+
+    def spec(self, kind: Kind, model: type[Spec], name: str, node: Node) -> tuple[Spec, Node] | None:
+        """The spec of that name and its tree; a family no file mentions serves under its own name."""
+        if (kind, name) not in self.read:
+            try:
+                self.read[kind, name] = self.find(kind, model, name, node)
+            except InvalidSpecError as error:
+                self.problems += error.problems
+                self.read[kind, name] = None
+            except SpecError as error:
+                self.note(name_mark(node), str(error))
+                self.read[kind, name] = None
+        return self.read[kind, name]
+
+    def find(self, kind: Kind, model: type[Spec], name: str, node: Node) -> tuple[Spec, Node] | None:
+        """Read the spec of that name."""
+        file = self.catalog.get(kind, name)
+        if file is not None:
+            tree, problems = parse(load_source(file.path, file.shown))
+            self.problems += problems
+            spec = self.check(model, tree, file.shown) if tree else None
+            return (spec, tree) if spec is not None and tree is not None else None
+        if name in self.registry.names(kind):
+            mark = name_mark(node)
+            return model.model_validate({kind: name, "family": name}), Node(mark, {"family": Node(mark, name)})
+        names = {*self.catalog.names(kind), *self.registry.names(kind)}
+        self.note(name_mark(node), f"unknown {kind} '{name}'{hint(name, names)}{self.broken_files()}")
+        return None
+
+    def family(self, kind: Kind, name: str, tree: Node) -> tuple[type[Any] | None, str | None]:
+        """The class that implements a spec, or why it cannot be used; an unknown name is a problem."""
+        if self.registry.entry(kind, name) is None:
+            node = tree.child("family") or tree
+            message = f"no {kind} family '{name}'{self.registry.hint(kind, name)}"
+            self.note(node.mark, message)
+            return None, None
+        try:
+            return self.registry.get(kind, name), None
+        except PluginError as error:
+            return None, str(error)
+
+    def broken_files(self) -> str:
+        """Plugin files that could not be run, which may be why a name is unknown."""
+        return "".join(f"; plugin {shown_path(Path(path))} could not be run" for path in self.registry.broken_files)
+
+
+def name_mark(node: Node) -> Mark:
+    """Where the name of a selected task or initialiser is written."""
+    return (node.child("name") or node).mark
+
+
+def task_parameters(tree: Node, profile: str) -> Node | None:
+    """A task's shared parameters with those of a profile on top."""
+    profiles = tree.child("profiles")
+    return merged(tree.child("parameters"), profiles.child(profile) if profiles else None)
+
+
+def initializer_parameters(tree: Node, overrides: Iterable[int]) -> Node | None:
+    """An initialiser's parameters with the overrides of those numbers on top."""
+    parameters, listed = tree.child("parameters"), tree.child("overrides")
+    for number in overrides:
+        if listed and isinstance(listed.value, list):
+            parameters = merged(parameters, listed.value[number].child("parameters"))
+    return parameters
+
+
+def matching_overrides(overrides: Sequence[Override], task: ResolvedTask, profile: str) -> tuple[int, ...]:
+    """Numbers of the overrides that apply to a task."""
+    return tuple(n for n, override in enumerate(overrides) if applies(override.when, task, profile))
+
+
+def applies(when: When, task: ResolvedTask, profile: str) -> bool:
+    """Whether an override is for this task."""
+    names = {task.name, task.spec.name}
+    return (
+        any(fnmatchcase(name, glob) for name in names for glob in when.task)
+        and any(fnmatchcase(task.spec.family, glob) for glob in when.family)
+        and any(fnmatchcase(profile, glob) for glob in when.profile)
+    )

@@ -1,0 +1,82 @@
+"""One spec file of any kind, checked at every profile and override without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmark.registry import Kind, Registry
+from benchmark.spec.catalog import Catalog, shown_path
+from benchmark.spec.load import add_plugins
+from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source, in_order
+from benchmark.spec.models import Experiment, InitializerSpec, TaskSpec
+from benchmark.spec.resolve import Resolver, initializer_parameters, task_parameters
+from benchmark.spec.source import Node, load_source, parse
+
+
+def validate_file(path: Path, *, plugins: Iterable[str | Path] = ()) -> list[Problem]:
+    """Every problem of one spec file of any kind, at every profile and override."""
+    try:
+        source = load_source(path, shown_path(path))
+    except InvalidSpecError as error:
+        return list(error.problems)
+    root, problems = parse(source)
+    if root is None:
+        return problems
+    registry = Registry.discover()
+    problems += add_plugins(registry, root, path, plugins)
+    beside: list[str | Path] = [path, *(file.path for file in registry.plugin_files)]
+    resolver = Resolver(registry, Catalog.discover(beside), problems)
+    kind = next(iter(root.keys), "")
+    if kind == "experiment":
+        experiment = resolver.check(Experiment, root, "the experiment")
+        resolver.grid(root, experiment.profile if experiment else "compact")
+    elif kind == "task":
+        validate_task(resolver, root)
+    elif kind == "initializer":
+        validate_initializer(resolver, root)
+    else:
+        message = f"expected 'task', 'initializer' or 'experiment' as first key, found '{kind}'"
+        resolver.note(kind_mark(root, source), message)
+    return list(in_order(problems))
+
+
+def kind_mark(root: Node, source: Source) -> Mark:
+    """The first key, or the start of the file."""
+    return next(iter(root.keys.values()), Mark(source, 1, 1))
+
+
+def validate_task(resolver: Resolver, root: Node) -> None:
+    """A task file at all of its profiles."""
+    spec = resolver.check(TaskSpec, root, "the task")
+    family = usable(resolver, "task", spec, root)
+    if spec is None or family is None:
+        return
+    for profile in spec.profiles or ("",):
+        tree = task_parameters(root, profile) or Node(root.mark, {})
+        at = f" at profile {profile}" if profile else ""
+        task = resolver.check(family, tree, f"the parameters of task '{spec.name}'{at}")
+        if task is not None:
+            resolver.check_primary(spec, root, task)
+
+
+def validate_initializer(resolver: Resolver, root: Node) -> None:
+    """An initialiser file as it stands and with each of its overrides."""
+    spec = resolver.check(InitializerSpec, root, "the initializer")
+    family = usable(resolver, "initializer", spec, root)
+    if spec is None or family is None:
+        return
+    for chosen in ((), *((number,) for number in range(len(spec.overrides)))):
+        tree = initializer_parameters(root, chosen) or Node(root.mark, {})
+        resolver.check(family, tree, f"the parameters of initializer '{spec.name}'")
+
+
+def usable(resolver: Resolver, kind: Kind, spec: TaskSpec | InitializerSpec | None, root: Node) -> type[Any] | None:
+    """The family of a spec; unlike in a run, one that cannot be used is a problem here."""
+    if spec is None:
+        return None
+    family, broken = resolver.family(kind, spec.family, root)
+    if broken:
+        resolver.note((root.child("family") or root).mark, broken)
+    return family
