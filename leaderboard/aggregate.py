@@ -87,6 +87,9 @@ class PlannedCell:
     initializer: str
     seed: int
     cell_id: str
+    status: str = MISSING
+    """Status while the store has no attempt at it."""
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -155,5 +158,5 @@ def build_grid(
 def _result(cell: PlannedCell, found: SeedResult | None) -> SeedResult:
     """The stored result under the plan's seed, whatever name it was first run under."""
     if found is None:
-        return SeedResult(cell.seed, cell.cell_id, MISSING)
+        return SeedResult(cell.seed, cell.cell_id, cell.status, error=cell.error)
     return SeedResult(cell.seed, cell.cell_id, found.status, found.finals, found.error)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from leaderboard.claims import Claim, ClaimSet
-from leaderboard.stats import MIN_SEEDS, RESOLUTION, summarize
+from leaderboard.stats import MIN_SEEDS, RESOLUTION, summarize, t_quantile
 from leaderboard.tables import Published, PublishedLookup, PublishedVerdict
 
 PUBLISHED_PROFILE = "paper"
@@ -53,12 +53,10 @@ def verdict(claim: Claim, profile: str, values: Sequence[float]) -> tuple[Publis
         return "cannot say", "published as a fraction"
     if len(values) < MIN_SEEDS:
         return "cannot say", f"{len(values)} seeds, {MIN_SEEDS} needed"
-    from scipy import stats
-
     summary = summarize(values)
     assert summary.mean is not None
     assert summary.std is not None
-    spread = summary.std * math.sqrt(1 / summary.n + 1 / (claim.n or 1)) * float(stats.t.ppf(0.975, summary.n - 1))
+    spread = summary.std * math.sqrt(1 / summary.n + 1 / (claim.n or 1)) * t_quantile(0.95, summary.n - 1)
     allowed = spread + 0.5 * 10.0**-claim.decimals + RESOLUTION * abs(summary.mean)
     gap = summary.mean - float(claim.value)
     inside: PublishedVerdict = "agrees" if abs(gap) <= allowed else "differs"

@@ -94,7 +94,7 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
     summary = summarize(values)
     if summary.mean is None or summary.standard_error is None:
         return None
-    half = _t_quantile(level, summary.n - 1) * summary.standard_error
+    half = t_quantile(level, summary.n - 1) * summary.standard_error
     return Interval(summary.mean - half, summary.mean + half, level)
 
 
@@ -143,15 +143,16 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
 
 def power(difference: float, std: float, n: int, alpha: float = 0.05) -> float:
     """Power of a two-sided paired t-test of n differences with that true mean and standard deviation."""
-    from scipy import stats
+    from scipy import special
 
     if n < 2:
         return 0.0
     if std == 0:
         return 1.0 if difference else alpha
     shift = difference / std * math.sqrt(n)
-    critical = _t_quantile(1 - alpha, n - 1)
-    return float(stats.nct.sf(critical, n - 1, shift) + stats.nct.cdf(-critical, n - 1, shift))
+    critical = t_quantile(1 - alpha, n - 1)
+    within = special.nctdtr(n - 1, shift, critical) - special.nctdtr(n - 1, shift, -critical)
+    return float(1 - within)
 
 
 def minimum_detectable_difference(std: float, n: int, alpha: float = 0.05, target: float = 0.8) -> float | None:
@@ -170,8 +171,6 @@ def minimum_detectable_difference(std: float, n: int, alpha: float = 0.05, targe
 
 def equivalence_p(comparison: Comparison, margin: float) -> float | None:
     """TOST p that |true difference| < margin (Schuirmann 1987), from a comparison made in raw units."""
-    from scipy import stats
-
     if margin <= 0:
         raise ValueError(f"an equivalence margin is positive, found {margin}")
     difference, n = comparison.difference, comparison.n
@@ -182,18 +181,23 @@ def equivalence_p(comparison: Comparison, margin: float) -> float | None:
     if comparison.method != "paired t" or comparison.std is None:
         return None
     error = comparison.std / math.sqrt(n)
-    return float(
-        max(stats.t.sf((margin + difference) / error, n - 1), stats.t.sf((margin - difference) / error, n - 1))
-    )
+    return max(_upper_tail((margin + difference) / error, n - 1), _upper_tail((margin - difference) / error, n - 1))
 
 
 # --- the pieces ------------------------------------------------------------------------------------------------
 
 
-def _t_quantile(level: float, degrees: float) -> float:
-    from scipy import stats
+def t_quantile(level: float, degrees: float) -> float:
+    """Student's t that encloses `level` of the distribution between −t and t."""
+    from scipy import special
 
-    return float(stats.t.ppf(0.5 + level / 2, degrees))
+    return float(special.stdtrit(degrees, 0.5 + level / 2))
+
+
+def _upper_tail(t: float, degrees: float) -> float:
+    from scipy import special
+
+    return float(special.stdtr(degrees, -t))
 
 
 def _with_note(comparison: Comparison, note: str) -> Comparison:
@@ -252,7 +256,7 @@ def _compare_welch(a: Sequence[float], b: Sequence[float], level: float, scale: 
     (ta, tb), used, note = _on_scale(a, b, scale)
     p = _two_sided(*_welch(summarize(ta), summarize(tb)))
     _, degrees = _welch(first, second)
-    half = _welch_error(first, second) * _t_quantile(level, degrees)
+    half = _welch_error(first, second) * t_quantile(level, degrees)
     result = Comparison(
         n, "Welch t", difference, None, Interval(difference - half, difference + half, level), p,
         effect=_hedges_g(first, second), scale=used, note=reason,
@@ -289,9 +293,7 @@ def _hedges_g(a: Summary, b: Summary) -> float | None:
 
 
 def _two_sided(t: float, degrees: float) -> float:
-    from scipy import stats
-
-    return float(2 * stats.t.sf(abs(t), degrees))
+    return 2 * _upper_tail(abs(t), degrees)
 
 
 def _correlation(a: Sequence[float], b: Sequence[float]) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 from benchmark.errors import UsageError
 from benchmark.parameters import Metric
@@ -113,6 +113,12 @@ class Selection:
     published: bool = True
     scale: Scale = "raw"
     alpha: float = 0.05
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Selection:
+        """The selection a stamp holds."""
+        globs = {name: tuple(stored[name]) for name in ("metrics", "tasks", "initializers")}
+        return cls(**globs, published=stored["published"], scale=stored["scale"], alpha=stored["alpha"])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,96 @@
+"""The leaderboard for other packages: from a store and an experiment to tables and text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmark.errors import UsageError
+from leaderboard.digest import Stamp, moved, read_stamps
+from leaderboard.reading import load_grid
+from leaderboard.render import render
+from leaderboard.tables import Leaderboard, PublishedLookup, Selection, build
+
+if TYPE_CHECKING:
+    from benchmark.spec.load import LoadedExperiment
+    from benchmark.store import Store
+    from leaderboard.aggregate import Grid
+
+ALL_METRICS = Selection(metrics=("*",))
+
+
+def make_leaderboard(
+    store: Store,
+    experiment: LoadedExperiment | None = None,
+    *,
+    profile: str | None = None,
+    plugins: Sequence[Path] = (),
+    selection: Selection | None = None,
+) -> Leaderboard:
+    """The tables of an experiment, of the last run without one. Raises StoreError, UsageError."""
+    grid = load_grid(store, experiment, profile, plugins)
+    return build(grid, selection, published_numbers(experiment, grid))
+
+
+def render_leaderboard(
+    store: Store,
+    experiment: LoadedExperiment | None = None,
+    format: str = "terminal",
+    *,
+    profile: str | None = None,
+    selection: Selection | None = None,
+    show_values: bool = False,
+) -> str:
+    """The leaderboard as text in one of `leaderboard.render.FORMATS`, ending in a newline."""
+    board = make_leaderboard(store, experiment, profile=profile, selection=selection)
+    return render(board, format, show_values=show_values)
+
+
+def published_numbers(experiment: LoadedExperiment | None, grid: Grid) -> PublishedLookup | None:
+    """The claims the experiment names; without an experiment, none are known to be about the same thing."""
+    if experiment is None or not experiment.experiment.claims:
+        return None
+    from leaderboard import claims
+    from leaderboard.published import lookup
+
+    return lookup(
+        [claims.load(claim_file(name, experiment.path.parent)) for name in experiment.experiment.claims], grid.profile
+    )
+
+
+def claim_file(name: str, folder: Path) -> str | Path:
+    """A shipped id as it is; a file relative to the spec that names it."""
+    beside = folder / name
+    return beside if beside.is_file() else name
+
+
+def check_file(
+    path: Path,
+    store: Store,
+    experiment: LoadedExperiment | None = None,
+    profile: str | None = None,
+    plugins: Sequence[Path] = (),
+) -> list[str]:
+    """In what the tables in a file have parted from the store, one sentence each; empty when they have not.
+
+    Raises UsageError when the file has no table of ours, or one of another experiment or profile.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    stamps = read_stamps(text)
+    grid = load_grid(store, experiment, profile or stamps[0][0].profile, plugins)
+    return [sentence for stamp, untouched in stamps for sentence in _check(stamp, untouched, grid, path)]
+
+
+def _check(stamp: Stamp, untouched: bool, grid: Grid, path: Path) -> list[str]:
+    if (stamp.experiment, stamp.profile) != (grid.experiment, grid.profile):
+        raise UsageError(
+            f"{path} holds {stamp.experiment} at profile {stamp.profile}, the store was read for {grid.experiment} at "
+            f"profile {grid.profile}; name the spec and --profile the table was made from"
+        )
+    if stamp.selection is None:
+        return moved(stamp, untouched, build(grid, ALL_METRICS))
+    return moved(stamp, untouched, build(grid, Selection.from_json(stamp.selection)))

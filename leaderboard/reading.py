@@ -1,0 +1,234 @@
+"""From a store, and an experiment where there is one, to a `Grid`. Works while a run is going."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmark.errors import BenchError, StoreError
+from benchmark.parameters import Metric
+from leaderboard.aggregate import Grid, Layout, PlannedCell, SeedResult, TaskFacts, build_grid
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from benchmark.registry import Registry
+    from benchmark.spec.load import LoadedExperiment
+    from benchmark.store import RunRecord, Store
+    from benchmark.task import Task
+
+RUNNING = "running"
+
+
+def load_grid(
+    store: Store,
+    experiment: LoadedExperiment | None = None,
+    profile: str | None = None,
+    plugins: Sequence[Path] = (),
+) -> Grid:
+    """What the experiment asks for and what the store has of it; without one, the experiment of the last run.
+
+    `plugins` are files with the families of that run's tasks, needed only without an experiment.
+
+    Raises StoreError when the store has neither runs nor cells (of that profile).
+    """
+    if experiment is not None:
+        return grid_of_experiment(store, experiment)
+    run = last_run(store, profile)
+    again = None if run is None else experiment_of_run(run, plugins)
+    if again is not None:
+        return grid_of_experiment(store, again)
+    return grid_of_store(store, run, profile, registry_with(plugins))
+
+
+def registry_with(plugins: Sequence[Path]) -> Registry:
+    """What is installed, and these files."""
+    from benchmark.registry import Registry
+
+    registry = Registry.discover()
+    for path in plugins:
+        registry.add_file(path)
+    return registry
+
+
+# --- an experiment ---------------------------------------------------------------------------------------------
+
+
+def grid_of_experiment(store: Store, experiment: LoadedExperiment) -> Grid:
+    """Every cell the experiment plans, joined with the store by cell id."""
+    from benchmark.plan import build_plan
+
+    lines = build_plan(experiment).cells
+    planned = [
+        PlannedCell(line.task, line.initializer, line.seed, line.cell.id)
+        if line.cell is not None
+        else PlannedCell(line.task, line.initializer, line.seed, "", "broken", line.reason)
+        for line in lines
+        if line.cell is not None or line.action == "broken"
+    ]
+    skipped = {(line.task, line.initializer): line.reason for line in lines if line.action == "skip"}
+    spec = experiment.experiment
+    return build_grid(
+        planned,
+        read_results(store, [cell.cell_id for cell in planned]),
+        [facts(task.name, task.task, task.title, task.primary) for task in experiment.tasks],
+        experiment=spec.name,
+        profile=experiment.profile,
+        skipped=skipped,
+        title=spec.title,
+        layouts=[
+            Layout(table.title, table.tasks, table.initializers, table.metrics, table.claims_table)
+            for table in spec.tables
+        ],
+    )
+
+
+def facts(name: str, task: Task | None, title: str = "", primary: str | None = None) -> TaskFacts:
+    """A task's metrics and reference rows; none of either when its plugin is broken."""
+    if task is None:
+        return TaskFacts(name, (), {}, title)
+    return TaskFacts(name, task.metrics(), task.references(), title, primary)
+
+
+def experiment_of_run(run: RunRecord, plugins: Sequence[Path] = ()) -> LoadedExperiment | None:
+    """The experiment of a run, if its file is still what it was and still plans the run's cells."""
+    from benchmark.plan import build_plan
+    from benchmark.spec.load import load_experiment
+
+    seeds = run.spec.get("seeds")
+    try:
+        found = load_experiment(run.experiment, profile=run.profile or None, seeds=seeds, plugins=plugins)
+        planned = {line.cell.id for line in build_plan(found).cells if line.cell is not None}
+    except BenchError:
+        return None
+    return found if found.text == run.source and planned >= set(run.cell_ids) else None
+
+
+def last_run(store: Store, profile: str | None) -> RunRecord | None:
+    """The latest run, of that profile when one is given."""
+    runs = [run for run in store.runs() if run.experiment and profile in (None, run.profile)]
+    return runs[-1] if runs else None
+
+
+# --- a store alone ---------------------------------------------------------------------------------------------
+
+
+def grid_of_store(store: Store, run: RunRecord | None, profile: str | None, registry: Registry) -> Grid:
+    """What can be said without the spec: the run's cells (or all of one profile), tasks rebuilt as they were stored."""
+    con = store.connect()
+    try:
+        rows = _cells(con, run, profile)
+        if not rows:
+            raise StoreError(
+                f"{store.root} has no results{f' at profile {profile}' if profile else ''}; run a spec first"
+            )
+        used = run.profile if run and run.profile else rows[0][4]
+        cells = [
+            PlannedCell(task, initializer, seed, cell_id)
+            for cell_id, task, initializer, seed, p, _ in rows
+            if p == used
+        ]
+        resolved = {task: text for _, task, _, _, p, text in rows if p == used}
+        tasks = [_stored_facts(con, name, text, registry) for name, text in resolved.items()]
+    finally:
+        con.close()
+    return build_grid(
+        _even(cells),
+        read_results(store, [cell.cell_id for cell in cells]),
+        tasks,
+        experiment=run.experiment if run else "all results",
+        profile=used,
+        notes=_store_notes(len(set(run.cell_ids)) - len(cells) if run else 0, tasks),
+    )
+
+
+def _store_notes(unseen: int, tasks: Sequence[TaskFacts]) -> list[str]:
+    """What a grid made without its spec cannot show."""
+    unknown = [task.name for task in tasks if all(metric.direction == "none" for metric in task.metrics)]
+    notes = []
+    if unseen > 0:
+        notes.append(f"{unseen} planned cells have no attempt yet and are not shown; name the spec to see them")
+    if unknown:
+        notes.append(f"{', '.join(unknown)}: the task's family is not at hand, so nothing is ranked; give --plugin")
+    return notes
+
+
+def _cells(con: duckdb.DuckDBPyConnection, run: RunRecord | None, profile: str | None) -> list[tuple[Any, ...]]:
+    """Cells of a run, or all of a profile (of the most frequent one), in the order they were first run."""
+    query = (
+        "select cell_id, task, initializer, seed, profile, resolved from cells where {} order by attempt_id, cell_id"
+    )
+    if run is not None and run.cell_ids:
+        rows = con.execute(query.format("cell_id in (select unnest(?))"), [list(run.cell_ids)]).fetchall()
+        return list(rows)
+    if profile is None:
+        common = con.execute("select profile from cells group by profile order by count(*) desc, profile").fetchone()
+        profile = common[0] if common else ""
+    return list(con.execute(query.format("profile = ?"), [profile]).fetchall())
+
+
+def _even(cells: Sequence[PlannedCell]) -> list[PlannedCell]:
+    """The cells, and a missing one for each seed that other cells have, so that gaps are seen."""
+    seeds = sorted({cell.seed for cell in cells})
+    have = {(cell.task, cell.initializer, cell.seed) for cell in cells}
+    pairs = dict.fromkeys((cell.task, cell.initializer) for cell in cells)
+    return [*cells, *(PlannedCell(*pair, seed, "") for pair in pairs for seed in seeds if (*pair, seed) not in have)]
+
+
+def _stored_facts(con: duckdb.DuckDBPyConnection, name: str, resolved: str, registry: Registry) -> TaskFacts:
+    """The task as it was stored; when its family cannot be rebuilt, its metrics without a direction."""
+    from benchmark.plan import rebuild
+
+    described = json.loads(resolved)["task"]
+    try:
+        return facts(name, rebuild(registry.task(described["family"]), described))
+    except (BenchError, ValueError):
+        found = con.execute("select distinct metric from finals where task = ? order by metric", [name]).fetchall()
+        return TaskFacts(name, tuple(Metric(name=metric, title=metric, direction="none") for (metric,) in found))
+
+
+# --- rows ------------------------------------------------------------------------------------------------------
+
+
+def read_results(store: Store, cell_ids: Collection[str]) -> dict[str, SeedResult]:
+    """Cell id → what came of it, for those of the given cells the store knows or that are being trained now."""
+    con = store.connect()
+    try:
+        rows = con.execute(
+            "select cell_id, seed, status, error from cells where cell_id in (select unnest(?))", [list(cell_ids)]
+        ).fetchall()
+        values = con.execute(
+            "select cell_id, metric, value from finals where cell_id in (select unnest(?))", [list(cell_ids)]
+        ).fetchall()
+    finally:
+        con.close()
+    finals: dict[str, dict[str, float]] = {}
+    for cell_id, metric, value in values:
+        if value is not None:
+            finals.setdefault(cell_id, {})[metric] = value
+    found = {row[0]: SeedResult(row[1], row[0], row[2], finals.get(row[0], {}), row[3]) for row in rows}
+    return {**{cell_id: SeedResult(-1, cell_id, RUNNING) for cell_id in running(store)}, **found}
+
+
+def running(store: Store) -> Iterable[str]:
+    """Cells some living process is training."""
+    return [cell_id for beat in store.heartbeats() if beat.is_alive() for cell_id in beat.cell_ids]
+
+
+def curves(store: Store, cell_ids: Collection[str]) -> Mapping[tuple[str, str], list[tuple[int, float]]]:
+    """(cell id, metric) → (step, value) points in the order of steps."""
+    con = store.connect()
+    try:
+        rows = con.execute(
+            "select cell_id, metric, step, value from curves where cell_id in (select unnest(?)) order by step",
+            [list(cell_ids)],
+        ).fetchall()
+    finally:
+        con.close()
+    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for cell_id, metric, step, value in rows:
+        if value is not None:
+            found.setdefault((cell_id, metric), []).append((step, value))
+    return found

@@ -1,0 +1,70 @@
+"""From a real store and a real spec to a grid."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from benchmark.errors import StoreError
+from benchmark.plan import build_plan
+from benchmark.store import RunRecord, Store
+from leaderboard.api import render_leaderboard
+from leaderboard.reading import load_grid
+
+
+def test_every_planned_cell_is_in_the_grid(experiment, store):
+    grid = load_grid(store, experiment)
+    assert grid.initializers == ("default", "mask")
+    assert [task.name for task in grid.tasks] == ["toy"]
+    group = grid.group("toy", "default")
+    assert [result.status for result in group.seeds] == ["missing"] * 3
+    assert grid.task("toy").primary.name == "accuracy"
+
+
+def test_stored_cells_are_found_by_id_under_any_name(experiment, store, record):
+    store.write_shard([record("default", 0, {"accuracy": 70.0}, name="an earlier name")])
+    group = load_grid(store, experiment).group("toy", "default")
+    assert group.values("accuracy") == {0: 70.0}
+    assert group.counts("accuracy") == {"missing": 2}
+
+
+def test_nan_counts_as_diverged_and_failures_by_their_status(experiment, store, record):
+    store.write_shard([record("mask", 0, {"accuracy": math.nan}), record("mask", 1, {}, status="timeout")])
+    assert load_grid(store, experiment).group("toy", "mask").counts("accuracy") == {
+        "diverged": 1,
+        "timeout": 1,
+        "missing": 1,
+    }
+
+
+def test_without_a_spec_the_last_run_is_shown(experiment, store, record, tmp_path):
+    store.write_shard(
+        [record(name, seed, {"accuracy": 70.0 + seed}) for name in ("default", "mask") for seed in (0, 1)]
+    )
+    store.write_shard([record("default", 2, {"accuracy": 71.0})])
+    ids = tuple(line.cell.id for line in build_plan(experiment).cells)
+    store.save_run(RunRecord("run1", experiment="gone", profile="compact", cell_ids=ids, started_at="2026-01-01"))
+    grid = load_grid(store, plugins=[tmp_path / "plugin.py"])
+    assert grid.experiment == "gone"
+    assert grid.group("toy", "default").values("accuracy") == {0: 70.0, 1: 71.0, 2: 71.0}
+    assert grid.group("toy", "mask").counts("accuracy") == {"missing": 1}
+    assert grid.task("toy").primary.direction == "max"
+
+
+def test_a_direction_is_never_guessed(experiment, store, record):
+    store.write_shard([record("default", 0, {"accuracy": 70.0})])
+    grid = load_grid(store)
+    assert grid.task("toy").primary.direction == "none"
+    assert "give --plugin" in grid.notes[0]
+
+
+def test_an_empty_store_says_what_to_do(tmp_path):
+    with pytest.raises(StoreError, match="run a spec first"):
+        load_grid(Store(tmp_path / "nothing"))
+
+
+def test_the_spec_alone_renders_a_table_of_gaps(experiment, store):
+    text = render_leaderboard(store, experiment, "markdown")
+    assert "– (0/3; 3 missing)" in text
+    assert "Incomplete: 0 of 6 cells; 6 missing." in text
