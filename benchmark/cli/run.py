@@ -1,0 +1,254 @@
+"""`bench run`: train what a spec asks for and is not in the store yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchmark.cli import common
+from benchmark.errors import ExitCode
+
+if TYPE_CHECKING:
+    from benchmark.cell import Cell
+    from benchmark.execution.pool import Settings
+    from benchmark.execution.progress import Screen
+    from benchmark.execution.run import RunResult
+    from benchmark.plan import Plan
+    from benchmark.store import Store
+
+
+def execution_options() -> common.Option[Any]:
+    """How cells are executed: `workers`, `device`, `execution`, `backend`, `cell_timeout`."""
+    options = [
+        click.option("--workers", type=click.IntRange(min=1), help="Stacks trained at once  [default: cores, or GPUs]"),
+        click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:<number>."),
+        click.option(
+            "--execution", default="auto", show_default=True, metavar="MODE",
+            help="auto (measured once per shape and kept), alone, compiled, stack:N or compiled-stack:N.",
+        ),
+        click.option(
+            "--backend", default="threading", show_default=True,
+            help="joblib backend that hands out stacks: threading, loky, sequential, dask, ray.",
+        ),
+        click.option(
+            "--cell-timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+            help="Time limit of a cell; a stack of n cells may take n times as long  [default: none]",
+        ),
+    ]  # fmt: skip
+
+    def decorate(function: Any) -> Any:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+@click.command()
+@click.argument("spec")
+@common.seeds_option()
+@common.profile_option()
+@common.filter_options(seed=True)
+@common.plugin_option()
+@common.store_option()
+@execution_options()
+@click.option("--force", is_flag=True, help="Train finished cells again too; the first numbers keep counting.")
+@click.option("--retry-failed/--no-retry-failed", default=True, show_default=True, help="Try failed cells again.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failed cell.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@common.json_option("Print NDJSON events instead of text.")
+def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: bool, **options: Any) -> ExitCode:
+    """Train what SPEC (a file or a name) asks for and the store does not have yet.
+
+    Running the same command again continues where the last run stopped; when nothing is missing it does nothing.
+    """
+    from benchmark.store import Store
+
+    results = Store(store)
+    say = Speaker(as_json)
+    plan = make_plan(spec, results, say, options)
+    todo = cells_to_train(plan, retry_failed)
+    announce(plan, todo, say)
+    if dry_run:
+        return say.end(ExitCode.COMPLETE, f"dry run; {len(todo)} cells would be trained")
+    if not todo:
+        return nothing_to_do(plan, results, say)
+    result = train(plan, todo, results, say, options)
+    if result.code is not ExitCode.INTERRUPTED:
+        show_results(plan, results, say)
+    say.hints(after(result, spec))
+    return say.end(result.code, result.why, trained=result.trained, missing=result.missing)
+
+
+class Speaker:
+    """Text for people or NDJSON for programs, by the same calls."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def line(self, text: str) -> None:
+        """A line of text; nothing in NDJSON."""
+        if not self.as_json:
+            click.echo(text)
+
+    def warn(self, texts: Sequence[str]) -> None:
+        """Warnings, on the standard error."""
+        for text in texts:
+            click.echo(f"Warning: {text}", err=True)
+
+    def event(self, name: str, **values: Any) -> None:
+        """An NDJSON event; nothing in text."""
+        if self.as_json:
+            common.emit_json_line({"event": name, **values})
+
+    def hints(self, texts: Sequence[str]) -> None:
+        """What to do next."""
+        for text in texts:
+            self.line(f"  {text}")
+
+    def end(self, code: ExitCode, why: str, **values: Any) -> ExitCode:
+        """The last line: which exit code, and why."""
+        self.line(f"Exit {int(code)}: {why}.")
+        self.event("end", exit_code=int(code), why=why, **values)
+        return code
+
+
+def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) -> Plan:
+    """Spec × registry × store."""
+    from benchmark.plan import Selection, build_plan, load_experiment
+
+    loaded = load_experiment(spec, profile=options["profile"], seeds=options["seeds"], plugins=options["plugin"])
+    for notice in loaded.notices:
+        say.line(notice)
+    chosen = Selection(options["task"], options["initializer"], options["seed"])
+    standing = store.counting()
+    finished = {id: attempt.run_id for id, attempt in standing.items() if attempt.done}
+    failed = {id: attempt.status for id, attempt in standing.items() if not attempt.done}
+    plan = build_plan(
+        loaded, finished, failed, force=options["force"], selection=chosen, seconds=store.seconds(loaded.profile)
+    )
+    say.warn(store.warnings)
+    return plan
+
+
+def cells_to_train(plan: Plan, retry_failed: bool) -> list[Cell]:
+    """Cells the plan says to run, each once."""
+    lines = [line for line in plan.with_action("run") if retry_failed or not line.reason.startswith("failed before")]
+    return [*{line.cell.id: line.cell for line in lines if line.cell}.values()]
+
+
+def announce(plan: Plan, todo: Sequence[Cell], say: Speaker) -> None:
+    """What will be done, before anything is."""
+    from benchmark.execution.board import shown_seconds
+
+    loaded = plan.loaded
+    counts = {action: len(plan.with_action(action)) for action in ("reuse", "same", "skip", "broken")}
+    estimate = plan.estimate()
+    cost = (
+        f", about {shown_seconds(estimate.seconds)} of one worker's time"
+        if estimate and estimate.known and todo
+        else ""
+    )
+    words = {"reuse": "reused", "same": "the same as others", "skip": "skipped", "broken": "broken"}
+    others = "".join(f", {count} {words[action]}" for action, count in counts.items() if count)
+    grid = f"{len(loaded.tasks)} tasks × {len(loaded.initializers)} initialisers × {len(loaded.seeds)} seeds"
+    say.line(f"{loaded.name} ({loaded.profile}): {grid}; {len(todo)} cells to train{cost}{others}.")
+    for reason, count in reasons(plan):
+        say.line(f"  {count} × {reason}")
+    say.event("plan", experiment=loaded.name, profile=loaded.profile, to_train=len(todo), **counts)
+
+
+def reasons(plan: Plan) -> list[tuple[str, int]]:
+    """Why cells are not run: reason → how many."""
+    from collections import Counter
+
+    return Counter(line.reason for line in plan.cells if line.action in ("skip", "broken")).most_common()
+
+
+def nothing_to_do(plan: Plan, store: Store, say: Speaker) -> ExitCode:
+    """The second run."""
+    from benchmark.execution.pool import Execution
+    from benchmark.execution.run import experiment_cells, what_is_missing
+
+    reused = len(plan.with_action("reuse"))
+    missing = what_is_missing(plan, experiment_cells(plan), store, Execution())
+    say.hints([f"bench leaderboard {plan.loaded.name}"] if reused else [])
+    if missing:
+        listed = ", ".join(f"{count} {status}" for status, count in missing.items())
+        return say.end(
+            ExitCode.INCOMPLETE, f"nothing to do, {reused} cells reused; incomplete: {listed}", missing=missing
+        )
+    return say.end(ExitCode.COMPLETE, f"nothing to do, {reused} cells reused", reused=reused)
+
+
+def train(plan: Plan, todo: Sequence[Cell], store: Store, say: Speaker, options: dict[str, Any]) -> RunResult:
+    """Execute with the screen that fits."""
+    from benchmark.execution.run import run_plan
+
+    settings = make_settings(plan, options)
+    store.sweep_heartbeats()
+    with make_screen(plan, todo, store, settings, say) as screen:
+        return run_plan(plan, todo, store, settings, screen)
+
+
+def make_settings(plan: Plan, options: dict[str, Any]) -> Settings:
+    """Execution settings from the command line."""
+    from benchmark.execution.devices import resolve_device
+    from benchmark.execution.pool import Settings, default_threads, default_workers
+    from benchmark.store import new_run_id
+    from benchmark.train.mode import Mode
+
+    device = resolve_device(options["device"])
+    workers = options["workers"] or default_workers(device)
+    return Settings(
+        run_id=new_run_id(),
+        device=device,
+        workers=1 if options["backend"] == "sequential" else workers,
+        threads=default_threads(workers),
+        backend=options["backend"],
+        execution=None if options["execution"] == "auto" else Mode.parse(options["execution"]),
+        cell_seconds=options["cell_timeout"],
+        fail_fast=options.get("fail_fast", False),
+        plugins=plan.loaded.plugin_files,
+    )
+
+
+def make_screen(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings, say: Speaker) -> Screen:
+    """A live table on a terminal, lines elsewhere, NDJSON for programs."""
+    from benchmark.execution.board import Board
+    from benchmark.execution.progress import Events, Lines, Live
+    from benchmark.execution.run import experiment_cells
+
+    seconds = plan.seconds
+    board = Board(
+        experiment_cells(plan),
+        {cell.id for cell in todo},
+        lambda cell: seconds.get((cell.task_name, cell.initializer_name)),
+    )
+    if say.as_json:
+        return Events(board, common.emit_json_line)
+    screen = common.console()
+    return Live(board, store, settings.run_id, screen) if screen.is_terminal else Lines(board, click.echo)
+
+
+def show_results(plan: Plan, store: Store, say: Speaker) -> None:
+    """The leaderboard."""
+    if say.as_json:
+        return
+    from leaderboard.api import render_leaderboard
+
+    say.line("")
+    say.line(render_leaderboard(store, plan.loaded, format="terminal").rstrip())
+
+
+def after(result: RunResult, spec: str) -> list[str]:
+    """What the user may want next."""
+    if result.code is ExitCode.INTERRUPTED:
+        return [f"bench run {spec} ...   (the same command) goes on with what is missing"]
+    hints = [f"bench leaderboard {spec} --format markdown", "bench check"]
+    if result.missing:
+        hints.insert(0, "bench status   says which cells failed and why; running again tries them again")
+    return hints

@@ -1,0 +1,135 @@
+"""Which devices there are, and one training process per GPU. Asks the driver's own tool; torch is not imported."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from benchmark.errors import UsageError
+
+LOCK_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU that this process may use."""
+
+    id: str
+    """What CUDA_VISIBLE_DEVICES calls it: an index or a UUID."""
+    name: str
+    uuid: str
+
+
+@functools.cache
+def gpus() -> tuple[Gpu, ...]:
+    """GPUs that the driver lists and CUDA_VISIBLE_DEVICES allows; empty without an NVIDIA driver."""
+    listed = {index: Gpu(index, name, uuid) for index, name, uuid in query_driver()}
+    allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if allowed is None:
+        return tuple(listed.values())
+    found = (visible_gpu(word.strip(), listed) for word in allowed.split(","))
+    return tuple(gpu for gpu in found if gpu)
+
+
+def visible_gpu(word: str, listed: dict[str, Gpu]) -> Gpu | None:
+    """The GPU that one word of CUDA_VISIBLE_DEVICES names: an index, a UUID or the start of one."""
+    if word in listed:
+        return listed[word]
+    return next((Gpu(word, gpu.name, gpu.uuid) for gpu in listed.values() if word and gpu.uuid.startswith(word)), None)
+
+
+def query_driver() -> list[tuple[str, str, str]]:
+    """(index, name, UUID) of every GPU that nvidia-smi lists."""
+    command = ["nvidia-smi", "--query-gpu=index,name,uuid", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [tuple(part.strip() for part in line.split(",")) for line in done.stdout.splitlines() if line.strip()]
+    return [(row[0], row[1], row[2]) for row in rows if len(row) == 3]
+
+
+def torch_has_cuda() -> bool:
+    """Whether the installed torch was built with CUDA, read from its version file."""
+    try:
+        source = metadata.distribution("torch").locate_file("torch/version.py")
+        text = Path(str(source)).read_text()
+    except (metadata.PackageNotFoundError, OSError):
+        return False
+    return any(line.startswith("cuda") and not line.rstrip().endswith("None") for line in text.splitlines())
+
+
+def resolve_device(wanted: str) -> str:
+    """`cpu`, `cuda` (any GPU) or `cuda:<k>` for what `--device` says; `auto` takes GPUs when torch can use them.
+
+    Raises:
+        UsageError: a GPU is asked for that is not there, or the word is none of these.
+    """
+    if wanted == "auto":
+        return "cuda" if gpus() and torch_has_cuda() else "cpu"
+    if wanted == "cpu":
+        return wanted
+    kind, _, index = wanted.partition(":")
+    if kind != "cuda" or (":" in wanted and not index.isdecimal()):
+        raise UsageError(f"--device is auto, cpu, cuda or cuda:<number>, not '{wanted}'.")
+    if not torch_has_cuda():
+        raise UsageError(f"--device {wanted} needs a torch built with CUDA; this one is not. Use --device cpu.")
+    if not gpus() or (index and int(index) >= len(gpus())):
+        names = ", ".join(f"cuda:{k} {gpu.name}" for k, gpu in enumerate(gpus())) or "none"
+        raise UsageError(f"--device {wanted}: no such GPU. Found: {names}.")
+    return wanted
+
+
+def candidates(device: str) -> tuple[Gpu, ...]:
+    """GPUs a process for `device` may take; empty for the CPU."""
+    if not device.startswith("cuda"):
+        return ()
+    index = device.partition(":")[2]
+    return (gpus()[int(index)],) if index else gpus()
+
+
+@contextlib.contextmanager
+def gpu_slot(device: str, stopped: Callable[[], bool] = lambda: False) -> Iterator[Gpu | None]:
+    """Hold one GPU of `device` for as long as the block runs; None for the CPU.
+
+    The slot is a lock file of this machine, so that every dispatcher (threads, loky, Dask, Ray) and two runs at once
+    keep to one training process per GPU. Waits for a free one until `stopped()`; then yields None.
+    """
+    choices = candidates(device)
+    while choices and not stopped():
+        for gpu in choices:
+            handle = try_lock(lock_file(gpu))
+            if handle is not None:
+                try:
+                    yield gpu
+                finally:
+                    os.close(handle)
+                return
+        time.sleep(LOCK_POLL_SECONDS)
+    yield None
+
+
+def lock_file(gpu: Gpu) -> Path:
+    """The file whose lock means "this GPU is taken"; one per GPU and user."""
+    return Path(tempfile.gettempdir()) / f"initbench-{os.getuid()}-{gpu.uuid}.lock"
+
+
+def try_lock(path: Path) -> int | None:
+    """A handle that holds the lock, or None when someone else does. Closing it, or dying, lets go."""
+    import fcntl
+
+    handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle

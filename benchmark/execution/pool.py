@@ -1,0 +1,281 @@
+"""Dispatch of stacks by joblib: decide each shape's mode once, form the stacks, hand them out, pass on what ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from benchmark.cell import Cell, PluginFile
+from benchmark.errors import UsageError
+from benchmark.execution.devices import candidates
+from benchmark.execution.job import Job, Outcome
+from benchmark.execution.process import POOL
+from benchmark.execution.stacks import Stack, form_stacks
+from benchmark.execution.supervise import STOPPING, decide_shape, supervise
+from benchmark.train.grouping import shape_key
+from benchmark.train.mode import ALONE, Mode
+
+if TYPE_CHECKING:
+    from benchmark.store import Store
+
+REDISPATCHES = 5
+"""How often what is left is handed out again after joblib's own workers died."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How cells are executed; none of it is part of a cell's identity."""
+
+    run_id: str
+    device: str = "cpu"
+    """`cpu`, `cuda` or `cuda:<k>`, as `resolve_device` returns it."""
+    workers: int = 1
+    """Stacks trained at once."""
+    threads: int = 1
+    """Torch threads per stack."""
+    backend: str = "threading"
+    """joblib backend that hands out the stacks."""
+    execution: Mode | None = None
+    """Pinned mode; None: measured once per shape and kept in the store."""
+    cell_seconds: float | None = None
+    fail_fast: bool = False
+    plugins: tuple[PluginFile, ...] = ()
+    purpose: str = "run"
+
+
+class Listener(Protocol):
+    """Who is told what happens; called in the dispatcher's main thread."""
+
+    def deciding(self, shapes: int) -> None:
+        """So many shapes have no execution mode yet; it is being measured."""
+
+    def dispatching(self, stacks: Sequence[Stack]) -> None:
+        """These stacks will be trained."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """A stack has ended."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+
+
+@dataclass
+class Execution:
+    """What `execute` did."""
+
+    failed: int = 0
+    elsewhere: set[str] = field(default_factory=set)
+    """Cells that another living run was training."""
+    interrupted: bool = False
+    """Stopped by Ctrl-C or SIGTERM."""
+    stopped_early: bool = False
+    """Stopped by `--fail-fast`."""
+
+
+def default_workers(device: str) -> int:
+    """One per GPU, or one per core that this process may use (cgroup and affinity limits respected)."""
+    if device.startswith("cuda"):
+        return max(1, len(candidates(device)))
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def default_threads(workers: int) -> int:
+    """Cores shared out evenly, at least one each."""
+    from joblib import cpu_count
+
+    return max(1, int(cpu_count()) // workers)
+
+
+def execute(
+    cells: Sequence[Cell], todo: Collection[str], store: Store, settings: Settings, listener: Listener
+) -> Execution:
+    """Train the cells whose id is in `todo` (`cells` are all of the experiment); results go to the store only.
+
+    Ctrl-C and SIGTERM stop it: running stacks are ended, finished ones are in the store already.
+
+    Raises:
+        StoreError: the store cannot be written to.  UsageError: the backend is not there.
+    """
+    summary = Execution()
+    with stopping_on_signals(settings.backend, summary), closing(POOL):
+        wanted = [cell for cell in cells if cell.id in todo]
+        modes = decide_modes(wanted, store, settings, listener)
+        if not STOPPING.is_set():
+            stacks = form_stacks(cells, todo, modes, None if settings.execution else settings.workers)
+            listener.dispatching(stacks)
+            jobs = [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
+            for outcome in dispatched(supervise, jobs, settings, listener):
+                take_note(outcome, summary, settings)
+                listener.ended(outcome)
+    return summary
+
+
+def take_note(outcome: Outcome, summary: Execution, settings: Settings) -> None:
+    """Add an outcome to the summary; stop the run when it is to fail fast."""
+    failed = sum(ended.status not in ("finished", "diverged") for ended in outcome.ended)
+    summary.failed += failed
+    summary.elsewhere |= set(outcome.elsewhere)
+    if failed and settings.fail_fast and not STOPPING.is_set():
+        summary.stopped_early = True
+        STOPPING.set()
+
+
+def make_job(number: int, stack: Stack, store: Store, settings: Settings) -> Job:
+    """The stack as it travels."""
+    from benchmark.plan import cell_to_json
+
+    return Job(
+        store=str(store.root.resolve()),
+        run_id=settings.run_id,
+        stack_id=f"{number:05d}",
+        task=stack.cells[0].task_name,
+        cells=tuple((cell.id, cell_to_json(cell)) for cell in stack.cells),
+        mode=stack.mode.name,
+        device=settings.device,
+        threads=settings.threads,
+        plugins=settings.plugins,
+        cell_seconds=settings.cell_seconds,
+        purpose=settings.purpose,
+    )
+
+
+# --- modes ---------------------------------------------------------------------------------------------------------
+
+
+def decide_modes(cells: Sequence[Cell], store: Store, settings: Settings, listener: Listener) -> dict[str, Mode]:
+    """Shape key → mode: pinned, kept in the store from an earlier run, or measured now."""
+    shapes: dict[str, list[Cell]] = {}
+    for cell in cells:
+        shapes.setdefault(shape_key(cell), []).append(cell)
+    if settings.execution is not None:
+        return dict.fromkeys(shapes, settings.execution)
+    kept = store.execution()
+    missing = [key for key in shapes if mode_key(key, settings) not in kept]
+    if missing:
+        listener.deciding(len(missing))
+        jobs = [make_job(k, Stack(tuple(shapes[key]), ALONE), store, settings) for k, key in enumerate(missing)]
+        for number, decision in dispatched(decide_shape, jobs, settings, listener):
+            if decision is None:
+                listener.note("The measurement failed for one shape; its cells run alone.")
+            else:
+                store.decide_execution(mode_key(missing[number], settings), decision)
+        kept = store.execution()
+    return {key: Mode.parse(kept.get(mode_key(key, settings), {}).get("mode", ALONE.name)) for key in shapes}
+
+
+def mode_key(shape: str, settings: Settings) -> str:
+    """Decisions hold for one kind of device and one number of threads."""
+    kind = "cuda" if settings.device.startswith("cuda") else f"cpu-{settings.threads}"
+    return f"{shape}-{kind}"
+
+
+# --- joblib --------------------------------------------------------------------------------------------------------
+
+
+def dispatched(function: Any, jobs: Sequence[Any], settings: Settings, listener: Listener) -> Iterator[Any]:
+    """Results of `function(job)` as they come; jobs whose joblib worker died are handed out again."""
+    left = dict(enumerate(jobs))
+    for attempt in range(REDISPATCHES + 1):
+        try:
+            for number, result in in_parallel(function, left, settings):
+                del left[number]
+                yield result
+        except Exception as error:
+            if not died(error) or attempt == REDISPATCHES or STOPPING.is_set():
+                raise
+            listener.note(f"A worker of the {settings.backend} backend died; handing out {len(left)} stacks again.")
+        else:
+            return
+
+
+def died(error: Exception) -> bool:
+    """Whether joblib's own worker was killed (loky, Dask or Ray), as against an error of ours."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "WorkerCrashedError"})
+
+
+def in_parallel(function: Any, jobs: Mapping[int, Any], settings: Settings) -> Iterator[tuple[int, Any]]:
+    """`(number, function(job))` by joblib, unordered."""
+    from joblib import Parallel, delayed, parallel_config
+
+    with ExitStack() as context:
+        context.enter_context(prepared_backend(settings))
+        context.enter_context(parallel_config(backend=settings.backend, n_jobs=settings.workers))
+        run = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
+        yield from run(delayed(numbered)(number, function, job) for number, job in dict(jobs).items())
+
+
+def numbered(number: int, function: Any, job: Any) -> tuple[int, Any]:
+    """The result with its job's number, since results come in any order."""
+    return number, function(job)
+
+
+@contextmanager
+def prepared_backend(settings: Settings) -> Iterator[None]:
+    """What a backend needs beside its name.
+
+    Raises:
+        UsageError: an optional backend is not installed, or joblib does not know it.
+    """
+    name = settings.backend
+    try:
+        if name == "dask":
+            from dask.distributed import Client  # type: ignore[import-not-found,unused-ignore]
+
+            address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+            own = {} if address else {"n_workers": settings.workers, "threads_per_worker": 1, "dashboard_address": None}
+            with Client(address, **own):
+                yield
+            return
+        if name == "ray":
+            from ray.util.joblib import register_ray  # type: ignore[import-not-found,unused-ignore]
+
+            register_ray()
+    except ImportError:
+        raise UsageError(f"--backend {name} needs the package '{name}': pip install '{name}'") from None
+    require_known(name)
+    yield
+
+
+def require_known(name: str) -> None:
+    """Refuse a backend joblib has not heard of."""
+    from joblib.parallel import BACKENDS, EXTERNAL_BACKENDS
+
+    known = sorted({*BACKENDS, *EXTERNAL_BACKENDS, "dask", "ray"})
+    if name not in known:
+        raise UsageError(f"--backend '{name}' is not known to joblib; known: {', '.join(known)}.")
+
+
+@contextmanager
+def stopping_on_signals(backend: str, summary: Execution) -> Iterator[None]:
+    """The first SIGINT or SIGTERM lets running stacks be ended in order, the second stops at once.
+
+    Helpers in other processes cannot see the flag; there the signal is raised, and training processes end because
+    their parents do.
+    """
+    shared = backend in ("threading", "sequential")
+
+    def stop(number: int, _: object) -> None:
+        again, summary.interrupted = summary.interrupted, True
+        STOPPING.set()
+        if again or not shared:
+            raise KeyboardInterrupt
+
+    STOPPING.clear()
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        STOPPING.clear()

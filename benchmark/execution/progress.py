@@ -1,0 +1,221 @@
+"""How a run is shown: a live table on a terminal, a line per cell elsewhere, NDJSON for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from benchmark.execution.board import Board, Row, shown_seconds, shown_value
+from benchmark.execution.job import Ended, Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+    from benchmark.execution.stacks import Stack
+    from benchmark.store import Heartbeat, Store
+
+REFRESH_PER_SECOND = 2
+
+
+class Screen:
+    """A listener that shows nothing; the base of those that do. Used as a context manager around the run."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Nothing to put away."""
+
+    def deciding(self, shapes: int) -> None:
+        """See `benchmark.execution.pool.Listener`."""
+        self.note(f"Measuring which way of execution pays ({shapes} shapes)")
+
+    def dispatching(self, stacks: Sequence[Stack]) -> None:
+        """See `benchmark.execution.pool.Listener`."""
+        modes = Counter(stack.mode.name for stack in stacks)
+        listed = ", ".join(f"{count} × {name}" for name, count in modes.most_common())
+        self.note(f"Training {sum(len(stack.cells) for stack in stacks)} cells in {len(stacks)} stacks ({listed})")
+
+    def ended(self, outcome: Outcome) -> None:
+        """See `benchmark.execution.pool.Listener`."""
+        for ended in self.board.note(outcome):
+            self.cell(ended)
+
+    def cell(self, ended: Ended) -> None:
+        """One cell has ended."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""
+
+
+class Lines(Screen):
+    """One plain line per finished cell: for logs and pipes."""
+
+    def __init__(self, board: Board, write: Callable[[str], None]) -> None:
+        super().__init__(board)
+        self._write = write
+
+    def cell(self, ended: Ended) -> None:
+        """`[3/70] 2parity × mask, seed 2: accuracy 75.00 % (finished, 1.2 s), 2 min 10 s left`."""
+        left = self.board.seconds_left()
+        ahead = (
+            f", about {shown_seconds(left)} left" if left is not None and self.board.over < self.board.planned else ""
+        )
+        self._write(f"[{self.board.over}/{self.board.planned}] {sentence(self.board, ended)}{ahead}")
+
+    def note(self, text: str) -> None:
+        """The line as it is."""
+        self._write(text)
+
+
+class Events(Screen):
+    """One JSON object per event, for programs."""
+
+    def __init__(self, board: Board, emit: Callable[[Mapping[str, Any]], None]) -> None:
+        super().__init__(board)
+        self._emit = emit
+
+    def cell(self, ended: Ended) -> None:
+        """`{"event": "cell", ...}`."""
+        cell = self.board.cells[ended.cell_id]
+        where = {"task": cell.task_name, "initializer": cell.initializer_name, "seed": cell.seed}
+        counts = {"over": self.board.over, "planned": self.board.planned, "seconds_left": self.board.seconds_left()}
+        self._emit({"event": "cell", **where, **ended.as_json(), **counts})
+
+    def note(self, text: str) -> None:
+        """`{"event": "note", "text": ...}`."""
+        self._emit({"event": "note", "text": text})
+
+
+class Live(Screen):
+    """A table repainted in place; failures and notes scroll by above it."""
+
+    def __init__(self, board: Board, store: Store, run_id: str, console: Console) -> None:
+        super().__init__(board)
+        from rich.live import Live as RichLive
+
+        self._store, self._run_id, self._console = store, run_id, console
+        self._doing = "Starting"
+        self._live = RichLive(
+            get_renderable=self._paint, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True
+        )
+
+    def __enter__(self) -> Live:
+        self._live.start(refresh=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._live.stop()
+
+    def dispatching(self, stacks: Sequence[Stack]) -> None:
+        """See `benchmark.execution.pool.Listener`."""
+        super().dispatching(stacks)
+        self._doing = "Training"
+
+    def cell(self, ended: Ended) -> None:
+        """Only failures get a line; the table counts the rest."""
+        if ended.error:
+            self._print(sentence(self.board, ended))
+
+    def note(self, text: str) -> None:
+        """A line above the table, and the table's heading until the next one."""
+        self._doing = text
+        self._print(text)
+
+    def _print(self, text: str) -> None:
+        from rich.text import Text
+
+        self._console.print(Text(text))
+
+    def _paint(self) -> RenderableType:
+        beats = [beat for beat in self._store.heartbeats() if beat.run_id == self._run_id]
+        return live_table(self.board, beats, self._doing, max(5, self._console.height - 6))
+
+
+def sentence(board: Board, ended: Ended) -> str:
+    """What became of a cell, in one line."""
+    cell = board.cells[ended.cell_id]
+    row = board.row_of(cell)
+    name = f"{cell.task_name} × {cell.initializer_name}, seed {cell.seed}"
+    if ended.error:
+        return f"{name}: {ended.status}: {ended.error}"
+    value = ended.finals.get(row.metric.name, float("nan"))
+    return f"{name}: {row.metric.name} {shown_value(value, row.metric)} ({ended.status}, {ended.seconds:.1f} s)"
+
+
+def live_table(board: Board, beats: Sequence[Heartbeat], doing: str, height: int) -> Table:
+    """Task × initialiser with done, running, failed, the metric now, and how far the running stacks are."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    running = running_cells(board, beats)
+    table = Table(title=headline(board, beats, doing), box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for heading in ("Task", "Initialiser"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("Seeds", "Running", "Failed", "Metric", "Now", "Step"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    rows = sorted(board.rows.values(), key=lambda row: urgency(row, running))
+    shown = rows[:height] if len(rows) > height else list(board.rows.values())
+    for row in shown:
+        table.add_row(*row_cells(row, running.get((row.task, row.initializer), []), beats_of(row, beats, board)))
+    if len(rows) > len(shown):
+        table.caption = f"and {len(rows) - len(shown)} more rows"
+    return table
+
+
+def headline(board: Board, beats: Sequence[Heartbeat], doing: str) -> str:
+    """Counts and times of the whole run."""
+    left = board.seconds_left(beats)
+    ahead = f"about {shown_seconds(left)} left" if left is not None else "time left: not known yet"
+    failed = f", {board.count('failed')} failed" if board.count("failed") else ""
+    reused = f", {board.count('reused')} reused" if board.count("reused") else ""
+    return f"{doing}: {board.over} of {board.planned} cells{failed}{reused}; {shown_seconds(board.elapsed)}, {ahead}"
+
+
+def running_cells(board: Board, beats: Sequence[Heartbeat]) -> dict[tuple[str, str], list[str]]:
+    """(task, initialiser) → ids of its cells being trained now."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for id in (id for beat in beats for id in beat.cell_ids if id in board.cells):
+        cell = board.cells[id]
+        found.setdefault((cell.task_name, cell.initializer_name), []).append(id)
+    return found
+
+
+def beats_of(row: Row, beats: Sequence[Heartbeat], board: Board) -> list[Heartbeat]:
+    """Heartbeats of stacks that hold cells of a row."""
+    keys = {beat.stack_id: {(c.task_name, c.initializer_name) for id in beat.cell_ids if (c := board.cells.get(id))}
+            for beat in beats}  # fmt: skip
+    return [beat for beat in beats if (row.task, row.initializer) in keys[beat.stack_id]]
+
+
+def urgency(row: Row, running: Mapping[tuple[str, str], Sequence[str]]) -> tuple[bool, bool, bool]:
+    """Rows to keep when not all fit: running, then failed, then waiting, then done."""
+    return ((row.task, row.initializer) not in running, not row.failed, not row.waiting)
+
+
+def row_cells(row: Row, running: Sequence[str], beats: Sequence[Heartbeat]) -> list[str]:
+    """The texts of one line of the live table."""
+    step = min((beat for beat in beats if beat.steps_planned), key=lambda beat: beat.step, default=None)
+    return [
+        row.task,
+        row.initializer,
+        f"{row.reused + row.done}/{row.total}",
+        str(len(running) or ""),
+        str(row.failed or ""),
+        row.metric.name,
+        metric_now(row, beats),
+        f"{step.step}/{step.steps_planned}" if step else "",
+    ]
+
+
+def metric_now(row: Row, beats: Sequence[Heartbeat]) -> str:
+    """The primary metric: of the running cells when there are some, else the mean of those finished in this run."""
+    key = f"{row.metric.name} ({row.initializer})"
+    values = [beat.metrics[key] for beat in beats if key in beat.metrics] or row.values
+    return shown_value(sum(values) / len(values), row.metric) if values else ""

@@ -1,0 +1,117 @@
+"""One run from plan to verdict: its record in the store, the execution, and what is still missing at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from benchmark.errors import ExitCode
+from benchmark.execution.pool import Execution, Listener, Settings, execute
+from benchmark.execution.provenance import environment, without_home
+from benchmark.store import RunRecord
+from benchmark.store.layout import now
+
+if TYPE_CHECKING:
+    from benchmark.cell import Cell
+    from benchmark.plan import Plan
+    from benchmark.store import Store
+    from benchmark.store.runs import RunStatus
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended."""
+
+    code: ExitCode
+    why: str
+    """The last line's words."""
+    trained: int = 0
+    """Cells that this run gave numbers to."""
+    missing: dict[str, int] = field(default_factory=dict)
+    """What has no numbers, by status: `failed`, `timeout`, `killed`, `not started`, `running elsewhere`, `broken`."""
+
+
+def run_plan(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings, listener: Listener) -> RunResult:
+    """Train `todo`, a part of the plan's cells, and say what the experiment lacks afterwards.
+
+    Raises:
+        StoreError: the store cannot be written to.
+    """
+    cells = experiment_cells(plan)
+    record = start_record(plan, cells, settings)
+    store.save_run(record)
+    execution = Execution()
+    try:
+        execution = execute(cells, {cell.id for cell in todo}, store, settings, listener)
+    except BaseException:
+        store.save_run(replace(record, status="failed", ended_at=now()))
+        raise
+    result = verdict(plan, cells, todo, store, execution)
+    store.save_run(replace(record, status=status_of(result), ended_at=now(), counts=counts_of(result, cells, todo)))
+    return result
+
+
+def experiment_cells(plan: Plan) -> list[Cell]:
+    """Every distinct cell of a plan that can be trained, those with numbers included, in the plan's order."""
+    found = {line.cell.id: line.cell for line in reversed(plan.cells) if line.cell and line.action in ("run", "reuse")}
+    return [*reversed(found.values())]
+
+
+def start_record(plan: Plan, cells: Sequence[Cell], settings: Settings) -> RunRecord:
+    """The run as it is when it starts."""
+    loaded = plan.loaded
+    return RunRecord(
+        run_id=settings.run_id,
+        argv=("bench", *(without_home(word) for word in sys.argv[1:])),
+        started_at=now(),
+        experiment=loaded.name,
+        profile=loaded.profile,
+        spec=loaded.experiment.model_dump(mode="json", by_alias=True),
+        source=loaded.text,
+        cell_ids=tuple(cell.id for cell in cells),
+        environment=environment(settings.threads, settings.device),
+    )
+
+
+def verdict(plan: Plan, cells: Sequence[Cell], todo: Collection[Cell], store: Store, execution: Execution) -> RunResult:
+    """What the store holds of the experiment now; the store is asked, nobody's memory."""
+    finished = store.finished()
+    trained = sum(cell.id in finished for cell in todo)
+    missing = what_is_missing(plan, cells, store, execution)
+    if execution.interrupted:
+        why = f"interrupted; {trained} cells of this run are in the store, the same command goes on from there"
+        return RunResult(ExitCode.INTERRUPTED, why, trained, missing)
+    if missing:
+        listed = ", ".join(f"{count} {status}" for status, count in missing.items())
+        early = " (stopped at the first failure)" if execution.stopped_early else ""
+        return RunResult(ExitCode.INCOMPLETE, f"incomplete{early}: {listed}", trained, missing)
+    return RunResult(ExitCode.COMPLETE, f"complete; {trained} cells trained, {len(cells) - len(todo)} reused", trained)
+
+
+def what_is_missing(plan: Plan, cells: Sequence[Cell], store: Store, execution: Execution) -> dict[str, int]:
+    """Status → number of cells without numbers."""
+    standing = store.counting()
+    found: Counter[str] = Counter()
+    for cell in cells:
+        attempt = standing.get(cell.id)
+        if attempt is None:
+            found["running elsewhere" if cell.id in execution.elsewhere else "not started"] += 1
+        elif not attempt.done:
+            found[attempt.status] += 1
+    if broken := len(plan.with_action("broken")):
+        found["broken"] = broken
+    return dict(found)
+
+
+def status_of(result: RunResult) -> RunStatus:
+    """The word for the run's record."""
+    known: dict[ExitCode, RunStatus] = {ExitCode.COMPLETE: "complete", ExitCode.INTERRUPTED: "interrupted"}
+    return known.get(result.code, "incomplete")
+
+
+def counts_of(result: RunResult, cells: Sequence[Cell], todo: Collection[Cell]) -> dict[str, int]:
+    """The numbers of the run's record."""
+    return {"planned": len(todo), "reused": len(cells) - len(todo), "trained": result.trained, **result.missing}

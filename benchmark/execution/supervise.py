@@ -1,0 +1,167 @@
+"""One job from start to end: a claim, a training process, and what to do when that process does not come back.
+
+Whatever happens to a stack costs the guilty cell alone. A stack whose process died is tried once more as it was (a
+kill from outside is nobody's fault), then in halves, until single cells remain; a stack that is too slow or raises
+goes into halves at once. A single cell that still does not come back is recorded as `killed`, `timeout` or `failed`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from benchmark.execution.devices import gpu_slot
+from benchmark.execution.job import Ended, Job, Outcome
+from benchmark.execution.process import POOL, DeathError, Place, StoppedError, TimeLimitError
+from benchmark.store import Heartbeat, Store, new_attempt_id
+
+if TYPE_CHECKING:
+    from benchmark.records import Status
+
+DEATHS = 2
+"""How often a process may die over the same cells before they are parted or given up."""
+
+STOPPING = threading.Event()
+"""Set when the run is being stopped; jobs then end at once, without recording the cells they were training."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Cells to be trained in one go, and how many processes have died over them."""
+
+    job: Job
+    deaths: int = 0
+
+    def halves(self) -> list[Part]:
+        """Two parts; a death of either one parts it again."""
+        middle = (len(self.job.cells) + 1) // 2
+        pieces = self.job.cells[:middle], self.job.cells[middle:]
+        return [Part(replace(self.job, cells=cells), self.deaths and DEATHS - 1) for cells in pieces]
+
+
+def supervise(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> Outcome:
+    """Train a job's cells, whatever it takes; called by joblib, in a thread or a process of its choice.
+
+    Raises:
+        StoreError: the store cannot be written to.
+    """
+    store = Store(job.store)
+    job, already, elsewhere, claimed_at = claim(store, job)
+    try:
+        ended = train_parts(store, job, claimed_at, stopped) if job.cells else []
+    finally:
+        store.end_beat(job.run_id, job.stack_id)
+    return Outcome(job.stack_id, tuple(ended), elsewhere, already, stopped())
+
+
+def train_parts(store: Store, job: Job, claimed_at: float, stopped: Callable[[], bool]) -> list[Ended]:
+    """Train a claimed job, parting it as often as needed."""
+    ended: list[Ended] = []
+    waiting = [Part(job)]
+    while waiting and not stopped():
+        part = waiting.pop(0)
+        try:
+            ended += train_once(part.job, claimed_at, stopped)
+        except StoppedError:
+            break
+        except (DeathError, TimeLimitError, TrainingError) as error:
+            after = what_next(part, error)
+            waiting = after + waiting
+            if not after:
+                ended.append(bury(store, part.job, error))
+    return ended
+
+
+class TrainingError(Exception):
+    """Training of the whole stack raised; the message is the traceback."""
+
+
+def train_once(job: Job, claimed_at: float, stopped: Callable[[], bool]) -> list[Ended]:
+    """Send the cells to a training process and wait for the end."""
+    limit = None if job.cell_seconds is None else job.cell_seconds * len(job.cells)
+    reply = ask(job, request_of(job, claimed_at), limit, stopped)
+    return [Ended(**entry) for entry in reply["ended"]]
+
+
+def ask(job: Job, request: dict[str, Any], seconds: float | None, stopped: Callable[[], bool]) -> dict[str, Any]:
+    """The answer of a training process on a free device of the job's kind."""
+    with gpu_slot(job.device, stopped) as gpu:
+        place = Place(gpu.id if gpu else None, job.threads, tuple((p.path, p.sha256) for p in job.plugins))
+        with POOL.process(place) as process:
+            reply = process.ask(request, seconds=seconds, stopped=stopped)
+            if "raised" in reply:
+                raise TrainingError(reply["raised"])  # inside the block: a process that raised is not used again
+    return reply
+
+
+def request_of(job: Job, claimed_at: float) -> dict[str, Any]:
+    """The job as the training process reads it; on a GPU it sees only its own."""
+    device = "cuda" if job.device.startswith("cuda") else job.device
+    own = {"kind": "train", "device": device, "attempt_id": new_attempt_id(), "claimed_at": claimed_at}
+    return {**asdict(job), **own}
+
+
+def what_next(part: Part, error: Exception) -> list[Part]:
+    """The parts to try after a failed try; none when the single guilty cell is found."""
+    if isinstance(error, DeathError) and part.deaths + 1 < DEATHS:
+        return [replace(part, deaths=part.deaths + 1)]
+    return part.halves() if len(part.job.cells) > 1 else []
+
+
+def bury(store: Store, job: Job, error: Exception) -> Ended:
+    """Record a single cell that ended without numbers, with the reason."""
+    from benchmark.execution.records import failure
+
+    status, reason = verdict(job, error)
+    record = failure(job, status, reason)
+    store.write_shard([record])
+    return Ended(record.cell_id, status, error=reason.strip().splitlines()[-1])
+
+
+def verdict(job: Job, error: Exception) -> tuple[Status, str]:
+    """Status and reason of a cell that ended with `error`."""
+    if isinstance(error, TimeLimitError):
+        return "timeout", f"The time limit of {job.cell_seconds:g} s per cell passed, and the process was killed."
+    if isinstance(error, DeathError):
+        return "killed", str(error)
+    return "failed", str(error)
+
+
+def decide_shape(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> dict[str, Any] | None:
+    """Have a training process measure the execution mode of the shape of `job`'s cells; None when that fails."""
+    try:
+        reply = ask(job, {**request_of(job, 0.0), "kind": "decide"}, None, stopped)
+    except (DeathError, StoppedError, TrainingError):
+        return None
+    return dict(reply["decision"])
+
+
+def claim(store: Store, job: Job) -> tuple[Job, tuple[str, ...], tuple[str, ...], float]:
+    """Take the cells nobody else has: `(job of those, finished meanwhile, being trained elsewhere, time of the claim)`.
+
+    A claim is a heartbeat. Of two living runs that claim a cell the earlier has it. Two may still train the same cell
+    when their clocks or their file system disagree; that costs time, never numbers.
+    """
+    mine = Heartbeat(job.run_id, job.stack_id, job.task, job.cell_ids, execution=job.mode, device=job.device)
+    store.beat(mine)
+    others = [beat for beat in store.heartbeats() if beat.run_id != job.run_id and beat.is_alive()]
+    taken = {id for beat in others if priority(beat) < priority(mine) for id in beat.cell_ids} & set(job.cell_ids)
+    done = set(store.finished()) & set(job.cell_ids) if job.purpose == "run" and company(store, job) else set()
+    if taken or done:
+        job = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in taken | done))
+        store.beat(replace(mine, cell_ids=job.cell_ids))
+    return job, tuple(sorted(done)), tuple(sorted(taken - done)), mine.started_at
+
+
+def company(store: Store, job: Job) -> bool:
+    """Whether another run was alive at any time since this one began; if not, nobody can have finished its cells."""
+    runs = store.runs()
+    began = next((run.started_at for run in runs if run.run_id == job.run_id), "")
+    return any(run.run_id != job.run_id and (run.is_alive() or (run.ended_at or "") >= began) for run in runs)
+
+
+def priority(beat: Heartbeat) -> tuple[float, str]:
+    """Who claimed first; by run id when at the same moment."""
+    return beat.started_at, beat.run_id
