@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 THRESHOLD = 2000
 SEGMENT_SHARDS = 500
 """Shards gathered into one segment: a few dozen megabytes, never one giant file."""
+ROW_GROUP_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,6 @@ def _gather(layout: Layout, group: Sequence[Shard]) -> int:
 
 
 def _write(layout: Layout, group: Sequence[Shard]) -> Path:
-    """One row group per shard, so that no more than one shard is held in memory."""
     import pyarrow.parquet as pq
 
     stem = SEGMENT + new_attempt_id()
@@ -70,8 +70,8 @@ def _write(layout: Layout, group: Sequence[Shard]) -> Path:
     try:
         with storing("a segment", draft):
             with pq.ParquetWriter(draft, schema.arrow_schema(), compression="zstd", write_page_checksum=True) as writer:
-                for shard in group:
-                    writer.write_table(_content(shard))
+                for table in _row_groups(group):
+                    writer.write_table(table)
             with draft.open("rb") as file:
                 os.fsync(file.fileno())
             target = layout.shards / f"{stem}-{file_digest(draft)}.parquet"
@@ -80,6 +80,22 @@ def _write(layout: Layout, group: Sequence[Shard]) -> Path:
     finally:
         draft.unlink(missing_ok=True)
     return target
+
+
+def _row_groups(group: Sequence[Shard]) -> Iterator[pa.Table]:
+    """Shards gathered up to a bounded size, so that a segment never needs much memory."""
+    import pyarrow as pa
+
+    gathered: list[pa.Table] = []
+    size = 0
+    for shard in group:
+        gathered.append(_content(shard))
+        size += gathered[-1].nbytes
+        if size > ROW_GROUP_BYTES:
+            yield pa.concat_tables(gathered)
+            gathered, size = [], 0
+    if gathered:
+        yield pa.concat_tables(gathered)
 
 
 def _content(shard: Shard) -> pa.Table:
@@ -92,12 +108,16 @@ def _content(shard: Shard) -> pa.Table:
 
 
 def _check(segment: Path, group: Sequence[Shard]) -> None:
-    """Compare the segment as it lies on the disk with the originals, row by row. Raises StoreError."""
-    import pyarrow.parquet as pq
-
+    """Compare the attempts in the segment as it lies on the disk with those in the originals. Raises StoreError."""
     verify(segment)
-    with pq.ParquetFile(segment, page_checksum_verification=True) as file:
-        same = file.num_row_groups >= len(group) and file.read().num_rows == sum(shard.rows for shard in group)
-    if not same:
+    if _keys([segment]) != _keys([shard.path for shard in group]):
         segment.unlink()
         raise StoreError(f"the segment {segment.name} does not hold what went into it; the originals were kept")
+
+
+def _keys(paths: Sequence[Path]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for path in paths:
+        table = read_table(path, ("cell_id", "attempt_id"))
+        found += zip(table["cell_id"].to_pylist(), table["attempt_id"].to_pylist(), strict=True)
+    return sorted(found)

@@ -24,7 +24,7 @@ SETTINGS = {
     # In DuckDB 2.0.1 this optimizer made a grouping over one large sorted table fifteen times slower.
     "disabled_optimizers": "partitioned_execution",
 }
-BATCH_CELLS = 5000
+BATCH_SHARDS = 500
 
 
 def open_index(layout: Layout, found: Scan, warnings: list[str]) -> tuple[duckdb.DuckDBPyConnection, str]:
@@ -142,14 +142,8 @@ def _fill(con: duckdb.DuckDBPyConnection, shards: Sequence[Shard], layout: Layou
     if _scalar(con, "select count(*) from duckdb_tables() where database_name = 'idx'") == 0:
         con.execute(views.TABLES)
         con.execute("insert into idx.meta values ('version', ?)", [_version()])
-    batch: list[pa.Table] = []
-    for shard in shards:
-        batch.append(_verified(shard, layout, warnings))
-        if sum(len(part) for part in batch) >= BATCH_CELLS:
-            _load(con, batch)
-            batch = []
-    if batch:
-        _load(con, batch)
+    for start in range(0, len(shards), BATCH_SHARDS):
+        _load(con, [_verified(shard, layout, warnings) for shard in shards[start : start + BATCH_SHARDS]])
     con.execute(views.SELECT)
 
 

@@ -19,11 +19,10 @@ from benchmark.store.heartbeats import Heartbeat
 from benchmark.store.layout import Layout, new_attempt_id, new_run_id
 from benchmark.store.runs import RunRecord
 from benchmark.store.selection import Attempt, counting
-from benchmark.store.shards import DamagedError, Scan, StaleError
+from benchmark.store.shards import DamagedError, Scan, Shard, StaleError
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
 T = TypeVar("T")
 LOOKS = 20
@@ -40,6 +39,7 @@ class Store:
         self.root = Path(root)
         self.layout = Layout(self.root)
         self.warnings: list[str] = []
+        self._read: dict[str, list[Attempt]] = {}
 
     # --- writing -----------------------------------------------------------------------------------------------
 
@@ -64,9 +64,7 @@ class Store:
 
     def attempts(self) -> list[Attempt]:
         """The narrow columns of every attempt, each once, oldest first."""
-        table = self._table(Attempt._fields)
-        rows = zip(*(table.column(name).to_pylist() for name in Attempt._fields), strict=True)
-        unique = {(row[0], row[1]): Attempt(*row) for row in rows}
+        unique = {attempt[:2]: attempt for rows in self._retried(self._narrow) for attempt in rows}
         return sorted(unique.values(), key=lambda attempt: (attempt.attempt_id, attempt.cell_id))
 
     def counting(self) -> dict[str, Attempt]:
@@ -94,7 +92,7 @@ class Store:
         wanted = None if cell_ids is None else set(cell_ids)
         keep = {(a.cell_id, a.attempt_id) for a in (self.attempts() if every_attempt else self.counting().values())}
         found = {}
-        for record in schema.to_records(self._table(None)):
+        for record in self._retried(self._whole):
             key = (record.cell_id, record.attempt_id)
             if key in keep and (wanted is None or record.cell_id in wanted):
                 found[key] = record
@@ -186,22 +184,34 @@ class Store:
 
     # --- inside ------------------------------------------------------------------------------------------------
 
-    def _table(self, columns: Iterable[str] | None) -> pa.Table:
-        return self._retried(lambda: self._read(columns))
+    def _narrow(self) -> list[list[Attempt]]:
+        """Attempts by shard; a shard never changes, so each is read once per `Store`."""
+        names = [shard.name for shard in self._each(self._remember)]
+        self._read = {name: self._read[name] for name in names if name in self._read}
+        return list(self._read.values())
 
-    def _read(self, columns: Iterable[str] | None) -> pa.Table:
-        import pyarrow as pa
+    def _remember(self, shard: Shard) -> None:
+        if shard.name not in self._read:
+            table = shards.read_table(shard.path, Attempt._fields)
+            columns = [table.column(name).to_pylist() for name in Attempt._fields]
+            self._read[shard.name] = [Attempt(*row) for row in zip(*columns, strict=True)]
 
-        tables = []
-        for shard in self.shards().shards:
+    def _whole(self) -> list[CellRecord]:
+        found: list[CellRecord] = []
+        self._each(lambda shard: found.extend(schema.to_records(shards.read_table(shard.path))))
+        return found
+
+    def _each(self, action: Callable[[Shard], None]) -> Sequence[Shard]:
+        """Do something with every shard; one found damaged is set aside. Raises StaleError when one has gone."""
+        present = self.shards().shards
+        for shard in present:
             try:
-                tables.append(shards.read_table(shard.path, columns))
+                action(shard)
             except FileNotFoundError as error:
                 raise StaleError from error
             except DamagedError as damage:
                 self._warn([shards.quarantine(self.layout, shard.path, str(damage))])
-        empty = pa.Table.from_pylist([], schema=schema.arrow_schema()).select(schema.narrow(columns))
-        return pa.concat_tables([empty, *tables])
+        return present
 
     def _retried(self, action: Callable[[], T]) -> T:
         for _ in range(LOOKS):
