@@ -70,18 +70,8 @@ class Board:
             self.rows[key] = Row(*key, metric=cell.task.metrics()[0])
         return self.rows[key]
 
-    def note(self, outcome: Outcome) -> list[Ended]:
-        """Count an outcome; returns the cells that ended."""
-        for ended in outcome.ended:
-            self._note_ended(ended)
-        for id in (*outcome.already, *outcome.elsewhere):
-            row = self.row_of(self.cells[id])
-            row.reused += id in outcome.already
-            row.elsewhere += id in outcome.elsewhere
-            self._left.discard(id)
-        return list(outcome.ended)
-
-    def _note_ended(self, ended: Ended) -> None:
+    def note_ended(self, ended: Ended) -> None:
+        """Count a cell that ended."""
         row = self.row_of(self.cells[ended.cell_id])
         self._left.discard(ended.cell_id)
         if ended.status in DONE:
@@ -89,6 +79,14 @@ class Board:
             row.values.append(ended.finals.get(row.metric.name, float("nan")))
         else:
             row.failed += 1
+
+    def note_left(self, outcome: Outcome) -> None:
+        """Count the cells of a job that another run finished or is training."""
+        for id in (*outcome.already, *outcome.elsewhere):
+            row = self.row_of(self.cells[id])
+            row.reused += id in outcome.already
+            row.elsewhere += id in outcome.elsewhere
+            self._left.discard(id)
 
     def count(self, name: str) -> int:
         """Sum of a count over all rows."""

@@ -44,7 +44,12 @@ class Screen:
 
     def ended(self, outcome: Outcome) -> None:
         """See `benchmark.execution.pool.Listener`."""
-        for ended in self.board.note(outcome):
+        self.board.note_left(outcome)
+        for count, word in ((len(outcome.already), "were finished"), (len(outcome.elsewhere), "are being trained")):
+            if count:
+                self.note(f"{count} cells left out: they {word} by another run")
+        for ended in outcome.ended:
+            self.board.note_ended(ended)
             self.cell(ended)
 
     def cell(self, ended: Ended) -> None:

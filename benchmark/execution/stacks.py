@@ -19,12 +19,15 @@ class Stack:
     mode: Mode
 
 
-def form_stacks(cells: Sequence[Cell], todo: Collection[str], modes: Mapping[str, Mode], workers: int) -> list[Stack]:
+def form_stacks(
+    cells: Sequence[Cell], todo: Collection[str], modes: Mapping[str, Mode], workers: int | None
+) -> list[Stack]:
     """Stacks of the cells whose id is in `todo`.
 
-    `modes` maps shape keys to the decided mode, whose stack size is an upper bound. The cut depends on all `cells`,
-    finished ones too, where it can: then a run that was interrupted goes on with the very stacks it would have had,
-    and ends with the same bits. A group in which finished cells would leave holes is cut anew.
+    `modes` maps shape keys to the decided mode, whose stack size is an upper bound; with `workers` None, for a mode
+    that the user has pinned, it is the size itself. The cut depends on all `cells`, finished ones too, where it can:
+    then a run that was interrupted goes on with the very stacks it would have had, and ends with the same bits. A
+    group in which finished cells would leave holes is cut anew.
     """
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -65,7 +68,7 @@ def portions(group: Sequence[Cell], mode: Mode) -> list[Stack]:
 
 
 def cut(group: Sequence[Cell], count: int, limit: Mode) -> list[Stack]:
-    """`count` stacks whose sizes differ by one at most, with the mode of the largest, so that one program serves all."""
+    """`count` stacks whose sizes differ by one at most, all with the mode of the largest: one program serves all."""
     mode = replace(limit, stack_size=-(-len(group) // count))
     edges = [len(group) * k // count for k in range(count + 1)]
     return [Stack(tuple(group[a:b]), mode) for a, b in pairwise(edges)]
