@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Literal
 
@@ -38,6 +39,8 @@ class Where(Parameters):
     table: str
     row: str = ""
     column: str = ""
+    line: int | None = Field(default=None, gt=0)
+    """Line of the claims file or of the imported source, from 1."""
 
     def __str__(self) -> str:
         return ", ".join(part for part in (self.table, self.row, self.column) if part)
@@ -57,6 +60,8 @@ class Delta(Parameters):
     printed: str
     baseline: str | None = None
     """Method of the baseline row; None when the source does not say."""
+    task: str | None = None
+    """Task of the baseline where it is another than the number's own, as in "difference to ImageNet"."""
     relative: bool = False
     """Whether it is a percentage of the baseline instead of a difference in points."""
 
@@ -67,7 +72,7 @@ class Acknowledgement(Parameters):
     check: str
     reason: str
     printed: str
-    """The number as it was when the finding was acknowledged."""
+    """The number as it was when the finding was acknowledged (for a finding about many numbers: its fingerprint)."""
 
 
 class Claim(Parameters):
@@ -85,9 +90,16 @@ class Claim(Parameters):
     items: int | None = Field(default=None, gt=0)
     """Number of evaluated items, N."""
     spread: Spread | None = None
+    values: tuple[str, ...] = ()
+    """The single runs as printed, where the source lists them."""
+    weight: str | None = None
+    """Weight of the number in the average of its group, as printed; `items` is used when absent."""
     delta: Delta | None = None
-    bold: bool = False
-    underline: bool = False
+    artefact: str | None = None
+    """What was evaluated, where the source names it: URL or hash of a checkpoint."""
+    bold: bool | None = None
+    """None: typography unknown."""
+    underline: bool | None = None
     role: str | None = None
     """What the number is in a relation: `precision`, `recall`, `f1`, `average`, `error`, `loss`, `top5` ..."""
     group: str | None = None
@@ -103,3 +115,65 @@ class Claim(Parameters):
     def decimals(self) -> int:
         """Digits after the decimal point as printed."""
         return len(self.printed.partition(".")[2])
+
+
+class TextClaim(Parameters):
+    """A sentence that says something about the numbers."""
+
+    text: str
+    """The words, as short as they can be quoted."""
+    where: str = ""
+    kind: Literal["improves", "consistent", "best"] = "improves"
+    """`improves`: better on the tasks named; `consistent`: better on every one; `best`: better than every other row."""
+    method: str
+    baseline: str | None = None
+    """None: every other method of the same column."""
+    metric: str | None = None
+    tasks: tuple[str, ...] = ()
+    """Empty: every task the method has a number for."""
+
+
+class Aliases(Parameters):
+    """What the harness calls a thing → what the source prints."""
+
+    tasks: Mapping[str, str] = {}
+    initializers: Mapping[str, str] = {}
+    metrics: Mapping[str, str] = {}
+
+
+class Settings(Parameters):
+    """Training settings a source states for some of its tasks; an absent key was not stated."""
+
+    where: str
+    tasks: tuple[str, ...] = ()
+    stated: Mapping[str, str] = {}
+    """Name of the setting → value as printed: `epochs`, `learning rate`, `seed` ..."""
+
+
+class ClaimSet(Parameters):
+    """All numbers and statements taken from one source."""
+
+    id: str
+    path: str = ""
+    """File they were read from; empty for claims made in memory."""
+    title: str = ""
+    source: str = ""
+    """Where the numbers were published: arXiv id, DOI, URL, or repository@commit:path."""
+    claims: tuple[Claim, ...] = ()
+    text_claims: tuple[TextClaim, ...] = ()
+    settings: tuple[Settings, ...] = ()
+    aliases: Aliases = Aliases()
+    ack: tuple[Acknowledgement, ...] = ()
+    """Acknowledged findings that concern many numbers at once."""
+
+    def find(
+        self, *, task: str | None = None, initializer: str | None = None, metric: str | None = None
+    ) -> list[Claim]:
+        """Claims of a task, an initialiser and a metric; each may be the harness's name or the printed one."""
+        wanted = (
+            (task, "task", self.aliases.tasks),
+            (initializer, "method", self.aliases.initializers),
+            (metric, "metric", self.aliases.metrics),
+        )
+        pairs = [(field, {name, names.get(name, name)}) for name, field, names in wanted if name is not None]
+        return [claim for claim in self.claims if all(getattr(claim.scope, field) in names for field, names in pairs)]

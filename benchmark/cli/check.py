@@ -1,0 +1,132 @@
+"""`bench check`: find the numbers that cannot be right, in papers and in the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from benchmark.cli.common import emit_json, json_option, print_table, store_option
+from benchmark.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from leaderboard.checks.runner import Report
+
+PAPER = "arxiv-2608.00418"
+"""Claims checked when nothing is named and no run says otherwise."""
+
+
+@click.command(name="check", short_help="Find the numbers that cannot be right.")
+@click.argument("claims", nargs=-1, metavar="[ID|FILE]...")
+@store_option()
+@click.option("--only", multiple=True, metavar="CHECK", help="Only this check (repeatable).")
+@click.option("--except", "without", multiple=True, metavar="CHECK", help="Not this check (repeatable).")
+@click.option("--strict", is_flag=True, help="Warnings end with exit code 4 too.")
+@click.option("--untested", is_flag=True, help="Also tell what could not be tested, and why.")
+@click.option("--list", "listing", is_flag=True, help="List the checks and end.")
+@click.option("--explain", metavar="CHECK", help="Rule, formula, source, power and blind spot of a check.")
+@click.option("--format", "style", type=click.Choice(["text", "json", "github", "sarif"]), default="text")
+@json_option()
+def command(
+    claims: tuple[str, ...],
+    store: Path,
+    only: tuple[str, ...],
+    without: tuple[str, ...],
+    strict: bool,
+    untested: bool,
+    listing: bool,
+    explain: str | None,
+    style: str,
+    as_json: bool,
+) -> int:
+    """Check published numbers: shipped claims by id, claims files (.yaml, .csv, .parquet), or a paper's tables
+    (.tex, .md, .html). Without arguments: the claims the last run's experiment names, else those of arXiv:2608.00418.
+
+    Ends with 4 when a number cannot be right, with 0 when there are only warnings (unless --strict).
+    """
+    style = "json" if as_json else style
+    if listing:
+        return show_list(style)
+    if explain is not None:
+        return show_explanation(explain, style)
+    from leaderboard.checks.runner import check_claims
+    from leaderboard.claims import load
+
+    report = check_claims([load(name) for name in claims or default_claims(store)], only, without)
+    show(report, style, untested)
+    return ExitCode.FOUND if found(report, strict) else ExitCode.COMPLETE
+
+
+def default_claims(store: Path) -> tuple[str, ...]:
+    """Ids of the shipped claims that the last run compares itself with."""
+    from leaderboard.claims.library import names
+
+    named = tuple(name for name in last_published(store) if name in names())
+    return named or (PAPER,)
+
+
+def last_published(store: Path) -> tuple[str, ...]:
+    """What the experiment of the newest run names as published numbers; empty without a readable run."""
+    import json
+
+    records = sorted(store.glob("runs/*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in records:
+        try:
+            experiment = json.loads(path.read_text(encoding="utf-8")).get("experiment")
+        except (OSError, ValueError, AttributeError):
+            continue
+        named = experiment.get("claims") if isinstance(experiment, dict) else None
+        return tuple(map(str, named if isinstance(named, list) else [named] if named else []))
+    return ()
+
+
+def found(report: Report, strict: bool) -> bool:
+    """Whether the exit code must say so."""
+    from leaderboard.checks.finding import Severity
+
+    return report.count(Severity.ERROR) > 0 or (strict and report.count(Severity.WARNING) > 0)
+
+
+def show(report: Report, style: str, untested: bool) -> None:
+    """The report in the style asked for."""
+    from leaderboard.checks import render
+
+    if style == "json":
+        emit_json(report.as_json())
+    elif style == "sarif":
+        from benchmark import __version__
+
+        emit_json(render.sarif(report, __version__))
+    elif style == "github":
+        click.echo(render.github(report))
+    else:
+        click.echo(render.text(report))
+        if untested and (told := render.untested(report)):
+            click.echo(told)
+
+
+def show_list(style: str) -> int:
+    """All checks, in the order of the catalogue."""
+    from leaderboard.checks.registry import catalogue
+
+    rows = [(check.id, str(check.severity), " ".join(check.needs), check.title) for check in catalogue()]
+    if style == "json":
+        emit_json([dict(zip(("id", "severity", "needs", "title"), row, strict=True)) for row in rows])
+    elif style == "text":
+        print_table(("check", "at worst", "needs", "finds"), rows)
+    else:
+        raise UsageError(f"--list prints text or json, not {style}")
+    return ExitCode.COMPLETE
+
+
+def show_explanation(id: str, style: str) -> int:
+    """One check's docstring."""
+    from leaderboard.checks.registry import find
+
+    check = find(id)
+    if style == "json":
+        emit_json({"id": check.id, "severity": check.severity, "title": check.title, "text": check.text})
+    else:
+        click.echo(f"{check.id}: {check.title} ({check.severity} at worst)\n\n{check.text}")
+    return ExitCode.COMPLETE

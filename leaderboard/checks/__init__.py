@@ -1,0 +1,1 @@
+"""Find the numbers that cannot be right."""

@@ -1,0 +1,163 @@
+"""The numbers of a source, parsed once and looked up by what they measure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from leaderboard.checks.numbers import Interval, Reported, parse
+from leaderboard.claims.model import Claim, ClaimSet, Rounding, Scope
+
+Key = tuple[str, str, str]
+"""Task, metric and method, folded to lower case."""
+
+OTHER_FIELDS = ("split", "model", "budget", "subset", "aggregation")
+"""Fields of the scope beyond the key that may tell two numbers apart."""
+
+
+@dataclass(slots=True, eq=False)
+class Number:
+    """A claim whose printed text is a number."""
+
+    claim: Claim
+    reported: Reported
+
+    @property
+    def scope(self) -> Scope:
+        """What it measures."""
+        return self.claim.scope
+
+    def interval(self, policy: Rounding | None = None) -> Interval:
+        """Every value that prints like this."""
+        return self.reported.interval(policy)
+
+    def fraction(self, policy: Rounding | None = None) -> Interval:
+        """The interval with percent turned into a fraction of one."""
+        return self.interval(policy).scale(Fraction(1, 100)) if self.claim.unit == "percent" else self.interval(policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How two scopes stand to each other."""
+
+    differ: tuple[str, ...]
+    """Fields both state, differently."""
+    unknown: tuple[str, ...]
+    """Fields only one states, and needed ones that neither does."""
+
+
+class Evidence:
+    """A claim set and its indices; built once per run and shared by all checks."""
+
+    def __init__(self, claims: ClaimSet) -> None:
+        self.set = claims
+        self.numbers: list[Number] = []
+        self.unreadable: list[Claim] = []
+        for claim in claims.claims:
+            reported = parse(claim.printed, claim.rounding)
+            if reported is None:
+                self.unreadable.append(claim)
+            else:
+                self.numbers.append(Number(claim, reported))
+
+    @cached_property
+    def by_key(self) -> dict[Key, list[Number]]:
+        """Numbers that state task, metric and method."""
+        index: dict[Key, list[Number]] = defaultdict(list)
+        for number in self.numbers:
+            if (key := key_of(number.scope)) is not None:
+                index[key].append(number)
+        return index
+
+    @cached_property
+    def columns(self) -> dict[tuple[str, ...], list[Number]]:
+        """Numbers that compete: one table, one task and metric, everything but the method the same."""
+        index: dict[tuple[str, ...], list[Number]] = defaultdict(list)
+        for number in self.numbers:
+            scope = number.scope
+            fields = (scope.task, scope.metric, *(getattr(scope, name) for name in OTHER_FIELDS))
+            index[(number.claim.where.table, *(fold(field) for field in fields))].append(number)
+        return index
+
+    @cached_property
+    def by_where(self) -> dict[str, list[Claim]]:
+        """Claims by their place as text."""
+        index: dict[str, list[Claim]] = defaultdict(list)
+        for claim in self.set.claims:
+            index[str(claim.where)].append(claim)
+        return index
+
+    @cached_property
+    def by_table(self) -> dict[str, list[Number]]:
+        """Numbers of one table."""
+        index: dict[str, list[Number]] = defaultdict(list)
+        for number in self.numbers:
+            index[number.claim.where.table].append(number)
+        return index
+
+    @cached_property
+    def by_cell(self) -> dict[tuple[str, str, str], list[Number]]:
+        """Numbers under one heading: table, column and metric."""
+        index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
+        for number in self.numbers:
+            where = number.claim.where
+            index[(where.table, where.column, fold(number.scope.metric))].append(number)
+        return index
+
+    @cached_property
+    def groups(self) -> dict[str, dict[str, list[Number]]]:
+        """Numbers of one relation by role."""
+        index: dict[str, dict[str, list[Number]]] = defaultdict(lambda: defaultdict(list))
+        for number in self.numbers:
+            if number.claim.group and number.claim.role:
+                index[number.claim.group][fold(number.claim.role)].append(number)
+        return index
+
+    def related(self, *roles: str) -> Iterator[tuple[Number, ...]]:
+        """One number per role, from every group that has them all; roles several numbers share are paired by scope."""
+        for group in self.groups.values():
+            if all(role in group for role in roles):
+                yield from _aligned([group[role] for role in roles])
+
+
+def _aligned(columns: list[list[Number]]) -> Iterator[tuple[Number, ...]]:
+    """The only combination, or those that agree in method, task and split."""
+    if all(len(column) == 1 for column in columns):
+        yield tuple(column[0] for column in columns)
+        return
+    for first in columns[0]:
+        same = [[n for n in column if _alike(first.scope, n.scope)] for column in columns[1:]]
+        if all(len(column) == 1 for column in same):
+            yield (first, *(column[0] for column in same))
+
+
+def _alike(a: Scope, b: Scope) -> bool:
+    return (a.method, a.task, a.split, a.model) == (b.method, b.task, b.split, b.model)
+
+
+def fold(text: str | None) -> str:
+    """Lower case without surrounding blanks; empty for nothing."""
+    return text.strip().casefold() if text else ""
+
+
+def key_of(scope: Scope) -> Key | None:
+    """Task, metric and method; None when one of them is not stated."""
+    if scope.task is None or scope.metric is None or scope.method is None:
+        return None
+    return fold(scope.task), fold(scope.metric), fold(scope.method)
+
+
+def relate(a: Scope, b: Scope) -> Relation:
+    """Compare the fields beyond the key; where the budget is unknown nothing can be called impossible."""
+    differ, unknown = [], []
+    for name in OTHER_FIELDS:
+        left, right = fold(getattr(a, name)), fold(getattr(b, name))
+        if left and right:
+            if left != right:
+                differ.append(name)
+        elif left or right or name == "budget":
+            unknown.append(name)
+    return Relation(tuple(differ), tuple(unknown))

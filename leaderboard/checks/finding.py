@@ -1,0 +1,143 @@
+"""What a check says: a verdict with the cells, the arithmetic and every innocent explanation that was tried."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from leaderboard.claims.model import Claim
+
+
+class Severity(StrEnum):
+    """How sure a finding is: an error is impossible as printed, a warning needs an explanation, info is context."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Verdict(StrEnum):
+    """Outcome of one comparison."""
+
+    PASS = "PASS"
+    PASS_IF_ROUNDING = "PASS_IF_ROUNDING"
+    FAIL = "FAIL"
+    NOT_TESTABLE = "NOT_TESTABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number in its place."""
+
+    printed: str
+    where: str
+    label: str = ""
+    """What it is a measurement of: method, task, metric."""
+    line: int | None = None
+    """Line of the file it was read from."""
+
+    def __str__(self) -> str:
+        label = f" ({self.label})" if self.label else ""
+        return f"{self.printed} in {self.where}{label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One innocent way the numbers could have come about, and whether the arithmetic allows it."""
+
+    title: str
+    arithmetic: str = ""
+    fits: bool = False
+
+    def __str__(self) -> str:
+        shown = f": {self.arithmetic}" if self.arithmetic else ""
+        return f"{self.title}{shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a check has to say."""
+
+    check: str
+    severity: Severity
+    verdict: Verdict
+    message: str
+    """One sentence with the numbers in it."""
+    cells: tuple[Cell, ...] = ()
+    arithmetic: str = ""
+    policy: str = ""
+    """Rounding the verdict assumes."""
+    explanations: tuple[Explanation, ...] = ()
+    """Innocent explanations tried, those that fit first."""
+    nearest: tuple[str, ...] = ()
+    """Values that would be consistent."""
+    pattern: str = ""
+    """Same for findings of one kind; many of them in one table become one."""
+    source: str = ""
+    """Id of the claims, or the store, it is about."""
+    path: str = ""
+    """File of the claims."""
+    count: int = 1
+    """Findings summed up in this one."""
+    acknowledged: str | None = None
+    """Reason somebody gave for keeping the number."""
+    note: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when one of the printed numbers does."""
+        text = "|".join(sorted(f"{cell.where}={cell.printed}" for cell in self.cells))
+        return hashlib.sha256(f"{self.check}|{self.pattern}|{text}".encode()).hexdigest()[:8]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `--json`."""
+        return {**asdict(self), "fingerprint": self.fingerprint, "acknowledge": how_to_acknowledge(self)}
+
+
+def how_to_acknowledge(finding: Finding) -> str:
+    """The line to add to the claims file to keep the number and silence the finding until it changes."""
+    if len(finding.cells) in {1, 2} and finding.count == 1:
+        table, *rest = finding.cells[0].where.split(", ")
+        row, column = ([*rest, "", ""])[:2] if len(rest) < 3 else (rest[0], ", ".join(rest[1:]))
+        place = ", ".join(f"{k}: {quoted(v)}" for k, v in (("table", table), ("row", row), ("column", column)) if v)
+        number = quoted(finding.cells[0].printed)
+        return f"ack: [{{check: {finding.check}, {place}, printed: {number}, reason: ...}}]"
+    return f"ack: [{{check: {finding.check}, printed: {finding.fingerprint}, reason: ...}}]"
+
+
+def quoted(text: str) -> str:
+    """Text as a YAML flow scalar."""
+    plain = text and all(character.isalnum() or character in " ._/@-" for character in text) and text[0].isalnum()
+    return text if plain else "'" + text.replace("'", "''") + "'"
+
+
+def cell(claim: Claim, printed: str | None = None) -> Cell:
+    """The cell of a claim; `printed` where it is about another number of it, such as its delta."""
+    scope = claim.scope
+    label = " · ".join(part for part in (scope.method, scope.task, scope.metric) if part)
+    return Cell(claim.printed if printed is None else printed, str(claim.where), label, claim.where.line)
+
+
+def ranked(explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
+    """Those that fit first, otherwise in the order tried."""
+    return tuple(sorted(explanations, key=lambda explanation: not explanation.fits))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a check compared, for the summary and for verdicts that make no noise."""
+
+    passed: int = 0
+    untestable: dict[str, int] = field(default_factory=dict)
+    """Reason → how often."""
+
+    def ok(self, count: int = 1) -> None:
+        """Count comparisons that agree."""
+        self.passed += count
+
+    def skip(self, reason: str, count: int = 1) -> None:
+        """Count numbers that could not be tested."""
+        self.untestable[reason] = self.untestable.get(reason, 0) + count

@@ -1,0 +1,221 @@
+"""Printed numbers as what they are: intervals. Exact arithmetic throughout; no binary floating point decides a verdict.
+
+A number printed with d decimals stands for every value that rounds to it. With u = 10^-d its half-width is
+
+* `nearest`    0.5 u, closed on both sides, because half-even (Python) and half-away (SQL) break ties differently;
+* `double`     0.55 u: rounded to d+1 decimals first, then to d;
+* `truncated`  1.0 u, away from zero only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+
+from leaderboard.claims.model import Rounding
+
+PRINTED = re.compile(r"([+\-−]?)(\d{1,3}(?:,\d{3})+|\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?")
+HUNDREDTHS = {"nearest": (50, 50), "double": (55, 55), "truncated": (0, 100)}
+"""Half-widths towards and away from zero, in hundredths of the last printed digit."""
+
+LOOSER: dict[Rounding, tuple[Rounding, ...]] = {
+    "nearest": ("double", "truncated"),
+    "double": ("truncated",),
+    "truncated": ("nearest", "double"),
+}
+"""Policies tried when a number fails under its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """All values from `lo` to `hi`, both included."""
+
+    lo: Fraction
+    hi: Fraction
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.lo + other.lo, self.hi + other.hi)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(self.lo - other.hi, self.hi - other.lo)
+
+    def __mul__(self, other: Interval) -> Interval:
+        ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
+        return Interval(min(ends), max(ends))
+
+    def __truediv__(self, other: Interval) -> Interval:
+        """Quotient.
+
+        Raises:
+            ZeroDivisionError: the divisor may be zero.
+        """
+        if other.lo <= 0 <= other.hi:
+            raise ZeroDivisionError(f"the divisor [{other.lo}, {other.hi}] may be zero")
+        return self * Interval(1 / other.hi, 1 / other.lo)
+
+    def scale(self, factor: Fraction | int) -> Interval:
+        """Times an exact number."""
+        ends = (self.lo * factor, self.hi * factor)
+        return Interval(min(ends), max(ends))
+
+    def square(self) -> Interval:
+        """Squares of the values (tighter than multiplying by itself when zero is inside)."""
+        ends = (self.lo * self.lo, self.hi * self.hi)
+        return Interval(Fraction(0) if self.lo <= 0 <= self.hi else min(ends), max(ends))
+
+    def clip(self, lo: Fraction | int | None, hi: Fraction | int | None) -> Interval:
+        """The part inside known bounds; the nearest bound when nothing of it is."""
+        low = self.lo if lo is None else max(self.lo, Fraction(lo))
+        high = self.hi if hi is None else min(self.hi, Fraction(hi))
+        return Interval(min(low, high), max(low, high))
+
+    def meets(self, other: Interval) -> bool:
+        """Whether some value is in both."""
+        return self.lo <= other.hi and other.lo <= self.hi
+
+    def __contains__(self, value: Fraction | int) -> bool:
+        return self.lo <= value <= self.hi
+
+    def exp(self) -> Interval:
+        """e^x, rounded outward at 30 digits."""
+        return Interval(_exp(self.lo, down=True), _exp(self.hi, down=False))
+
+    def log(self) -> Interval:
+        """ln x, rounded outward at 30 digits.
+
+        Raises:
+            ValueError: not positive.
+        """
+        if self.lo <= 0:
+            raise ValueError("logarithm of an interval that reaches zero")
+        return Interval(_log(self.lo, down=True), _log(self.hi, down=False))
+
+    def sqrt(self) -> Interval:
+        """√x, rounded outward at 20 decimals; what lies below zero is cut off."""
+        return Interval(_sqrt(max(self.lo, Fraction(0)), down=True), _sqrt(max(self.hi, Fraction(0)), down=False))
+
+    def __str__(self) -> str:
+        return f"[{show(self.lo)}, {show(self.hi)}]"
+
+
+def exactly(value: Fraction | int | str) -> Interval:
+    """The interval of one value."""
+    return Interval(Fraction(value), Fraction(value))
+
+
+def weighted_sum(parts: list[Interval], weights: list[Fraction]) -> Interval:
+    """Σ w_i x_i for weights ≥ 0."""
+    low = sum((weight * part.lo for part, weight in zip(parts, weights, strict=True)), Fraction(0))
+    high = sum((weight * part.hi for part, weight in zip(parts, weights, strict=True)), Fraction(0))
+    return Interval(low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A printed number: `mantissa` × 10^-`decimals`, and how it was rounded."""
+
+    text: str
+    mantissa: int
+    decimals: int
+    rounding: Rounding = "nearest"
+
+    @property
+    def value(self) -> Fraction:
+        """The number as it stands."""
+        return Fraction(self.mantissa) / Fraction(10) ** self.decimals
+
+    @property
+    def ulp(self) -> Fraction:
+        """One unit of the last printed digit."""
+        return 1 / Fraction(10) ** self.decimals
+
+    def hundredths(self, policy: Rounding | None = None) -> tuple[int, int]:
+        """Bounds in hundredths of the last printed digit: all that the fast checks need."""
+        near, far = HUNDREDTHS[policy or self.rounding]
+        middle = self.mantissa * 100
+        if self.mantissa == 0:
+            return -max(near, far), max(near, far)
+        return (middle - near, middle + far) if self.mantissa > 0 else (middle - far, middle + near)
+
+    def interval(self, policy: Rounding | None = None) -> Interval:
+        """Every value that prints like this."""
+        low, high = self.hundredths(policy)
+        unit = self.ulp / 100
+        return Interval(low * unit, high * unit)
+
+    def at(self, decimals: int, policy: Rounding | None = None) -> tuple[int, int]:
+        """Bounds as whole numbers in units of 10^-(decimals + 2); `decimals` at least this number's own."""
+        low, high = self.hundredths(policy)
+        factor = 10 ** (decimals - self.decimals)
+        return low * factor, high * factor
+
+    def moved(self, ulps: int) -> str:
+        """The number some last digits away, printed alike."""
+        return show(Fraction(self.mantissa + ulps) / Fraction(10) ** self.decimals, self.decimals)
+
+
+@lru_cache(maxsize=65536)
+def parse(text: str, rounding: Rounding = "nearest") -> Reported | None:
+    """`85.90`, `+2.44`, `−0.3`, `1,014.45`, `1e-3`, with or without `%`; None for text that is no number."""
+    text = text.strip()
+    match = PRINTED.fullmatch(text.removesuffix("%").rstrip())
+    if match is None or not (match[2] or match[3]):
+        return None
+    sign, whole, fraction = match[1], match[2].replace(",", ""), match[3] or ""
+    mantissa = int(whole + fraction)
+    decimals = len(fraction) - int(match[4] or 0)
+    return Reported(text, -mantissa if sign in {"-", "−"} else mantissa, decimals, rounding)
+
+
+def show(value: Fraction, decimals: int | None = None) -> str:
+    """A fraction as a decimal a reader can paste: exact where it is short, else six significant digits."""
+    if decimals is not None:
+        scaled = round(value * Fraction(10) ** decimals)
+        return _placed(scaled, max(decimals, 0)) if decimals >= 0 else str(scaled * 10**-decimals)
+    for digits in range(13):
+        scaled = value * 10**digits
+        if scaled.denominator == 1:
+            return _placed(int(scaled), digits)
+    return f"{float(value):.6g}"
+
+
+def _placed(scaled: int, decimals: int) -> str:
+    """`scaled` × 10^-decimals in plain notation."""
+    digits = str(abs(scaled)).rjust(decimals + 1, "0")
+    whole, fraction = (digits[:-decimals], "." + digits[-decimals:]) if decimals else (digits, "")
+    return ("−" if scaled < 0 else "") + whole + fraction
+
+
+def _decimal(value: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _outward(value: Decimal, down: bool) -> Fraction:
+    """One part in 10^30 further out."""
+    exact = Fraction(value)
+    slack = abs(exact) / 10**30
+    return exact - slack if down else exact + slack
+
+
+def _contexts(down: bool) -> Context:
+    return Context(prec=40, rounding=ROUND_FLOOR if down else ROUND_CEILING, Emax=10**6, Emin=-(10**6))
+
+
+def _exp(value: Fraction, down: bool) -> Fraction:
+    context = _contexts(down)
+    return _outward(_decimal(value, context).exp(context), down)
+
+
+def _log(value: Fraction, down: bool) -> Fraction:
+    context = _contexts(down)
+    return _outward(_decimal(value, context).ln(context), down)
+
+
+def _sqrt(value: Fraction, down: bool) -> Fraction:
+    scale = 10**40
+    root = isqrt(value.numerator * scale // value.denominator)
+    return Fraction(root if down else root + 1, 10**20)

@@ -1,0 +1,317 @@
+"""Printed differences, absolute and relative, against the values they are differences of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+from leaderboard.checks.evidence import Evidence, Number, fold, key_of, relate
+from leaderboard.checks.explain import difference, slip
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.numbers import Interval, Reported, parse, show
+from leaderboard.checks.registry import check
+from leaderboard.checks.verdicts import judge, report
+from leaderboard.claims.model import Rounding
+
+
+@check("DELTA", 2, "a printed difference that its values do not give", Severity.ERROR)
+def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """A printed difference must be value minus baseline, for the value beside it and for every twin of that value.
+
+    Formula: |(a − b) − d| ≤ u_a + u_b + u_d, three half-units of the last digits. An unsigned d may be either way
+    round, and where lower is better an improvement may be printed as a positive number.
+    Severity: an error where the baseline is named; a warning where every row of the column was tried in vain.
+    Source: three-interval rule; arXiv:2608.00418 Tables 3 and 5; huggingface/pytorch-image-models@aa4b5850:results.
+    Power: of the 9 d one-digit edits of a value with d digits all but those of the last digit by one are found.
+    Blind spot: a wrong value with the difference computed from it.
+    """
+    for number in evidence.numbers:
+        stated = number.claim.delta
+        if stated is None or stated.relative or not stated.printed:
+            continue
+        printed = parse(stated.printed, number.claim.rounding)
+        if printed is None:
+            tally.skip("difference is no number")
+        elif stated.baseline is None and stated.task is None:
+            yield from _any_baseline(evidence, number, printed, tally)
+        else:
+            yield from _named_baseline(evidence, number, printed, tally)
+
+
+def baselines(evidence: Evidence, number: Number) -> list[Number]:
+    """Numbers the printed difference may refer to, those of the same table if there are any."""
+    stated = number.claim.delta
+    key = key_of(number.scope)
+    if stated is None or key is None:
+        return []
+    wanted = (fold(stated.task) or key[0], key[1], fold(stated.baseline) or key[2])
+    found = [n for n in evidence.by_key.get(wanted, ()) if n is not number and not relate(n.scope, number.scope).differ]
+    same = [n for n in found if n.claim.where.table == number.claim.where.table]
+    return same or found
+
+
+def agrees(
+    a: Reported, b: Reported, d: Reported, policy: Rounding | None = None, lower_is_better: bool = False
+) -> bool:
+    """Whether d can be a − b; in whole numbers."""
+    decimals = max(a.decimals, b.decimals, d.decimals)
+    (a_low, a_high), (b_low, b_high), (d_low, d_high) = (n.at(decimals, policy) for n in (a, b, d))
+    forward = a_low - b_high <= d_high and d_low <= a_high - b_low
+    unsigned = d.text[:1] not in {"+", "-", "−"}
+    if forward or not (unsigned or lower_is_better):
+        return forward
+    return b_low - a_high <= d_high and d_low <= b_high - a_low
+
+
+def _named_baseline(evidence: Evidence, number: Number, printed: Reported, tally: Tally) -> Iterator[Finding]:
+    bases = baselines(evidence, number)
+    if not bases:
+        tally.skip("no number for the baseline")
+        return
+    base = bases[0]
+    for value in (number, *_twins(evidence, number)):
+        lower = number.claim.direction == "min"
+        test = partial(agrees, value.reported, base.reported, printed, lower_is_better=lower)
+        verdict, policy = judge(test, number.claim.rounding)
+        if verdict is Verdict.PASS:
+            tally.ok()
+        else:
+            yield _disagree(evidence, number, value, base, printed, verdict, policy)
+
+
+def _twins(evidence: Evidence, number: Number) -> list[Number]:
+    """The same quantity in other tables."""
+    key = key_of(number.scope)
+    same = evidence.by_key.get(key, []) if key else []
+    if len(same) < 2:
+        return []
+    table = number.claim.where.table
+    return [n for n in same if n.claim.where.table != table and not relate(n.scope, number.scope).differ]
+
+
+def _disagree(
+    evidence: Evidence,
+    number: Number,
+    value: Number,
+    base: Number,
+    printed: Reported,
+    verdict: Verdict,
+    policy: Rounding,
+) -> Finding:
+    a, b = value.reported, base.reported
+    exact = value.interval() - base.interval()
+    digits = max(a.decimals, b.decimals, 0)
+    unknown = relate(value.scope, base.scope).unknown if value is number else relate(value.scope, number.scope).unknown
+    pattern, found = _other_row(evidence, value, base, printed)
+    where = "" if value is number else f" of {value.claim.where.table}"
+    return report(
+        "DELTA",
+        Severity.WARNING if unknown else Severity.ERROR,
+        verdict,
+        policy,
+        f"{difference(a, b)}{where}, printed ({printed.text}) in {number.claim.where.table}",
+        [cell(value.claim), cell(base.claim), cell(number.claim, f"({printed.text})")],
+        f"{difference(a, b)}, in {exact}; printed {printed.text} stands for {printed.interval()}; "
+        f"apart by {show(abs(a.value - b.value - printed.value), digits)}, "
+        f"rounding allows {show((a.ulp + b.ulp + printed.ulp) / 2)}",
+        [
+            *_twin_fits(evidence, number, value, base, printed),
+            *found,
+            *_slips(a, b, printed),
+            *_readings(a, b, printed),
+        ],
+        nearest=(f"({show_signed(a.value - b.value, printed.decimals)})",),
+        pattern=pattern or f"differences of column {number.claim.where.column} in {number.claim.where.table}",
+    )
+
+
+def show_signed(value: Fraction, decimals: int) -> str:
+    """With its sign, as differences are printed."""
+    return ("+" if value >= 0 else "") + show(value, decimals)
+
+
+def _twin_fits(
+    evidence: Evidence, number: Number, value: Number, base: Number, printed: Reported
+) -> Iterator[Explanation]:
+    """Another table's value for the same cell gives the printed difference."""
+    for twin in (number, *_twins(evidence, number)):
+        if twin is not value and agrees(twin.reported, base.reported, printed):
+            text = (
+                f"{difference(twin.reported, base.reported)} with the value of {twin.claim.where.table}; "
+                f"so {value.reported.text} in {value.claim.where.table} is the likely slip"
+            )
+            yield Explanation("another table prints a value that fits", text, True)
+
+
+def _other_row(
+    evidence: Evidence, value: Number, base: Number, printed: Reported
+) -> tuple[str, tuple[Explanation, ...]]:
+    """Rows of the baseline's column that give the printed difference, those tied with the right row first."""
+    rows = [n for n in _column(evidence, base) if n is not base]
+    fitting = [n for n in rows if n is not value and agrees(value.reported, n.reported, printed)]
+    if not fitting:
+        return "", (Explanation("another baseline row", f"none of {len(rows)} other rows fits", False),)
+    for other in fitting:
+        if tie := _tied(evidence, base, other):
+            text = f"row {other.claim.where.row} prints {other.reported.text} and shares {tie} with the right row"
+            pattern = "the difference is to another row with the same " + tie.split()[0]
+            return pattern, (Explanation("another baseline row, tied with the right one", text, True),)
+    best = fitting[0]
+    text = f"{difference(value.reported, best.reported)} with row {best.claim.where.row}"
+    return "the difference is to another row", (Explanation("another baseline row", text, True),)
+
+
+def _column(evidence: Evidence, base: Number) -> list[Number]:
+    """The column a number stands in."""
+    scope = base.scope
+    if scope.method is None:
+        return []
+    return evidence.by_cell.get((base.claim.where.table, base.claim.where.column, fold(scope.metric)), [])
+
+
+def _tied(evidence: Evidence, base: Number, other: Number) -> str:
+    """A role in which two rows print the same number, with that number."""
+    if base.claim.group is None or other.claim.group is None:
+        return ""
+    mine, theirs = evidence.groups[base.claim.group], evidence.groups[other.claim.group]
+    for role, numbers in mine.items():
+        if role == fold(base.claim.role) or role not in theirs or "error" in role:
+            continue
+        if numbers[0].reported.value == theirs[role][0].reported.value:
+            return f"{role} {numbers[0].reported.text}"
+    return ""
+
+
+def _slips(a: Reported, b: Reported, d: Reported) -> Iterator[Explanation]:
+    yield slip("value", a, lambda other: agrees(other, b, d))
+    yield slip("baseline", b, lambda other: agrees(a, other, d))
+    yield slip("difference", d, lambda other: agrees(a, b, other))
+
+
+def _readings(a: Reported, b: Reported, d: Reported) -> Iterator[Explanation]:
+    """The difference read another way."""
+    backwards = (b.interval() - a.interval()).meets(d.interval())
+    yield Explanation("the sign is reversed", f"{difference(b, a)}", backwards)
+    for name, over in (("the baseline", b), ("the value", a)):
+        if relative := quotient(a, b, over):
+            middle = show((a.value - b.value) / over.value * 100, max(d.decimals, 0))
+            yield Explanation(f"a percentage of {name}", f"{middle} %", relative.meets(d.interval()))
+
+
+def quotient(a: Reported, b: Reported, over: Reported) -> Interval | None:
+    """(a − b) / over in percent; monotone in a and b, so the corners bound it. None where `over` may be zero."""
+    if over.interval().lo <= 0 <= over.interval().hi:
+        return None
+    first, second = a.interval(), b.interval()
+    corners = [(x, y) for x in (first.lo, first.hi) for y in (second.lo, second.hi)]
+    ends = [(x - y) / (y if over is b else x) * 100 for x, y in corners]
+    return Interval(min(ends), max(ends))
+
+
+def _any_baseline(evidence: Evidence, number: Number, printed: Reported, tally: Tally) -> Iterator[Finding]:
+    """No baseline named: some row of the column must fit, as points or as percent."""
+    rows = [n for n in _rivals(evidence, number) if n is not number]
+    if not rows:
+        tally.skip("no baseline named and no other row")
+        return
+    lower = number.claim.direction == "min"
+    if any(agrees(number.reported, n.reported, printed, None, lower) for n in rows):
+        tally.ok()
+        return
+    relative = [n for n in rows if _as_percent(number.reported, n.reported, printed)]
+    if relative:
+        tally.ok()
+        return
+    tried = "; ".join(difference(number.reported, n.reported) for n in rows[:6])
+    yield report(
+        "DELTA",
+        Severity.WARNING,
+        Verdict.FAIL,
+        number.claim.rounding,
+        f"({printed.text}) beside {number.reported.text} is the difference to no row of its column",
+        [cell(number.claim), cell(number.claim, f"({printed.text})")],
+        tried,
+        [Explanation("the baseline is not in this table", "", True)],
+        pattern=f"differences in {number.claim.where.table} without a baseline that fits",
+    )
+
+
+def _rivals(evidence: Evidence, number: Number) -> list[Number]:
+    """Rows that compete with this one in its table."""
+    scope = number.scope
+    table = number.claim.where.table
+    return [
+        n
+        for n in evidence.by_table[table]
+        if fold(n.scope.task) == fold(scope.task) and fold(n.scope.metric) == fold(scope.metric)
+    ]
+
+
+def _as_percent(a: Reported, b: Reported, d: Reported) -> bool:
+    spans = [quotient(a, b, over) for over in (a, b)]
+    return any(span is not None and (span.meets(d.interval()) or span.scale(-1).meets(d.interval())) for span in spans)
+
+
+@check("REL", 23, "a relative improvement over the wrong denominator", Severity.ERROR)
+def relative(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """A printed percentage of improvement must be (a − b) / b, b the baseline.
+
+    Formula: r within [(a⁻ − b⁺)/b⁺, (a⁺ − b⁻)/b⁻], ± half-units of the printed digits; where lower is better the sign
+    may be reversed. Explanations tried: divided by the new value, meant in points, another row, a slip.
+    Severity: an error where the baseline is named. Source: xiaxin1998/DHCN#18 (10.71 % is over the new value).
+    Power: finds a wrong denominator when the improvement exceeds about √(2u/b). Blind spot: improvements near zero.
+    """
+    for number in evidence.numbers:
+        stated = number.claim.delta
+        if stated is None or not stated.relative:
+            continue
+        printed = parse(stated.printed, number.claim.rounding)
+        bases = baselines(evidence, number) if printed else []
+        if printed is None or not bases:
+            tally.skip("no number for the baseline")
+            continue
+        a, b = number.reported, bases[0].reported
+        over_old = quotient(a, b, b)
+        if over_old is None:
+            tally.skip("the baseline may be zero")
+        elif _either_sign(over_old, printed, number):
+            tally.ok()
+        else:
+            yield _wrong_ratio(number, bases[0], printed, over_old)
+
+
+def _either_sign(span: Interval, printed: Reported, number: Number) -> bool:
+    unsigned = printed.text[:1] not in {"+", "-", "−"}
+    backwards = (unsigned or number.claim.direction == "min") and span.scale(-1).meets(printed.interval())
+    return span.meets(printed.interval()) or backwards
+
+
+def _wrong_ratio(number: Number, base: Number, printed: Reported, over_old: Interval) -> Finding:
+    a, b = number.reported, base.reported
+    over_new = quotient(a, b, a)
+    ratio = show((a.value - b.value) / b.value * 100, 2)
+    explanations = [Explanation("meant in points", difference(a, b), agrees(a, b, printed))]
+    if over_new is not None:
+        quoted = show((a.value - b.value) / a.value * 100, 2)
+        text = f"({a.text} − {b.text}) / {a.text} = {quoted} %, in {rounded(over_new)}"
+        explanations.insert(0, Explanation("divided by the new value", text, _either_sign(over_new, printed, number)))
+    explanations.append(slip("percentage", printed, lambda other: over_old.meets(other.interval())))
+    return report(
+        "REL",
+        Severity.WARNING if relate(number.scope, base.scope).unknown else Severity.ERROR,
+        Verdict.FAIL,
+        number.claim.rounding,
+        f"{a.text} over {b.text} is {ratio} %, printed {printed.text} %",
+        [cell(number.claim), cell(base.claim)],
+        f"({a.text} − {b.text}) / {b.text} = {ratio} %, in {rounded(over_old)}; printed {printed.text} % "
+        f"stands for {printed.interval()}",
+        explanations,
+        nearest=(f"{show((a.value - b.value) / b.value * 100, printed.decimals)} %",),
+        pattern="relative improvements over another denominator",
+    )
+
+
+def rounded(span: Interval) -> str:
+    """An interval of long fractions with three decimals."""
+    return f"[{show(span.lo, 3)}, {show(span.hi, 3)}]"

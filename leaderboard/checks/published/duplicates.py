@@ -1,0 +1,201 @@
+"""One thing printed twice: across tables, and as one checkpoint under two scores."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+
+from leaderboard.checks.evidence import Evidence, Number, Relation, relate
+from leaderboard.checks.explain import edit, elsewhere
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.numbers import Reported, parse, show
+from leaderboard.checks.registry import check
+from leaderboard.checks.verdicts import judge, report
+from leaderboard.claims.model import Rounding
+
+MOST_PAIRWISE = 8
+"""Cells of one scope up to which every pair is looked at; beyond, the two farthest apart."""
+
+
+@check("XT-DUP", 1, "one quantity printed twice with two values", Severity.ERROR)
+def cross_table(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """Two cells of different tables with the same task, metric and method must print the same quantity.
+
+    Formula: |x − y| ≤ u_x + u_y, u = half a unit of the last printed digit; so the coarser is a rounding of the finer.
+    Severity: an error where the budget is stated and no other field of the scope is given by one side only; a warning
+    otherwise, because another split, subset, crop, ensemble or re-run would explain it. Cells whose scopes state
+    different values are never compared. Also told, as information: a coarse cell that agrees but hides a factor of 1.5.
+    Source: duplicated cells as in arXiv:2608.00418 Tables 3 and 5; Megvii-BaseDetection/DenseTeacher#28.
+    Power: an edit of one digit of a number printed twice at the same precision is always found.
+    Blind spot: the same wrong number copied into both tables.
+    """
+    for numbers in evidence.by_key.values():
+        for a, b in _pairs(numbers):
+            relation = relate(a.scope, b.scope)
+            if relation.differ:
+                tally.skip(f"scopes differ in {', '.join(relation.differ)}")
+                continue
+            verdict, policy = judge(partial(meet, a.reported, b.reported), a.claim.rounding)
+            if verdict is not Verdict.PASS:
+                yield _disagree(evidence, a, b, relation, verdict, policy)
+                continue
+            tally.ok()
+            if hides_a_factor(a.reported, b.reported):
+                yield _coarse(a, b)
+
+
+def _pairs(numbers: list[Number]) -> Iterator[tuple[Number, Number]]:
+    """Pairs from different tables."""
+    if len(numbers) > MOST_PAIRWISE:
+        ordered = sorted(numbers, key=lambda number: number.reported.value)
+        numbers = [ordered[0], ordered[-1]]
+    for a, b in combinations(numbers, 2):
+        if a.claim.where.table != b.claim.where.table:
+            yield a, b
+
+
+def meet(a: Reported, b: Reported, policy: Rounding | None = None) -> bool:
+    """Whether one value prints as both; in whole numbers."""
+    decimals = max(a.decimals, b.decimals)
+    (a_low, a_high), (b_low, b_high) = a.at(decimals, policy), b.at(decimals, policy)
+    return a_low <= b_high and b_low <= a_high
+
+
+def hides_a_factor(a: Reported, b: Reported) -> bool:
+    """A non-zero cell with one significant digit whose finer twin is 1.5 times away from it."""
+    coarse, fine = (a, b) if a.decimals < b.decimals else (b, a)
+    if coarse.decimals == fine.decimals or not 0 < abs(coarse.mantissa) < 10 or fine.mantissa == 0:
+        return False
+    ratio = coarse.value / fine.value
+    return not Fraction(2, 3) < ratio < Fraction(3, 2)
+
+
+def _disagree(
+    evidence: Evidence, a: Number, b: Number, relation: Relation, verdict: Verdict, policy: Rounding
+) -> Finding:
+    x, y = a.reported, b.reported
+    gap = abs(x.value - y.value)
+    allowed = (x.ulp + y.ulp) / 2
+    digits = max(x.decimals, y.decimals, 0)
+    scope = a.scope
+    return report(
+        "XT-DUP",
+        Severity.WARNING if relation.unknown or a.claim.n != b.claim.n else Severity.ERROR,
+        verdict,
+        policy,
+        f"{scope.method} on {scope.task}, {scope.metric}: {x.text} in {a.claim.where.table} "
+        f"but {y.text} in {b.claim.where.table}",
+        [cell(a.claim), cell(b.claim)],
+        f"|{x.text} − {y.text}| = {show(gap, digits)} > {show(x.ulp / 2)} + {show(y.ulp / 2)} = {show(allowed)}; "
+        f"{x.text} stands for {a.interval()}, {y.text} for {b.interval()}",
+        [edit(x.text, y.text), *_delta_witness(evidence, a, b), *_copied(evidence, a, b), *_unstated(relation)],
+        nearest=_as_printed(a, b),
+        pattern=f"{a.claim.where.table} and {b.claim.where.table} differ in {scope.metric}",
+        note="Two runs of one setting may differ like this; then both should be told, with n and a spread.",
+    )
+
+
+def _delta_witness(evidence: Evidence, a: Number, b: Number) -> Iterator[Explanation]:
+    """Which of the two a printed difference agrees with."""
+    from leaderboard.checks.published.differences import agrees, baselines
+
+    for witness in (a, b):
+        delta = witness.claim.delta
+        if delta is None or delta.relative or (printed := parse(delta.printed)) is None:
+            continue
+        for base in baselines(evidence, witness):
+            fitting = [n for n in (a, b) if agrees(n.reported, base.reported, printed)]
+            if len(fitting) == 1:
+                right, wrong = fitting[0], b if fitting[0] is a else a
+                text = (
+                    f"{right.reported.text} − {base.reported.text} = "
+                    f"{show(right.reported.value - base.reported.value)}, printed ({delta.printed}) in "
+                    f"{witness.claim.where.table}; so {wrong.reported.text} in {wrong.claim.where.table} "
+                    "is the likely slip"
+                )
+                yield Explanation(f"the printed difference agrees with {right.reported.text} only", text, True)
+
+
+def _copied(evidence: Evidence, a: Number, b: Number) -> Iterator[Explanation]:
+    """One of the numbers stands in another row or column of the other's table."""
+    for number, other in ((a, b), (b, a)):
+        table = number.claim.where.table
+        others = (n for n in evidence.numbers if n.claim.where.table == table and n is not number)
+        found = elsewhere(number.reported, others)
+        if found is not None and len(number.reported.text.strip("0.")) > 2 and other is not number:
+            yield found
+
+
+def _unstated(relation: Relation) -> Iterator[Explanation]:
+    if relation.unknown:
+        fields = ", ".join(relation.unknown)
+        yield Explanation("the scopes may differ", f"not stated on both sides: {fields}", True)
+    else:
+        yield Explanation("the scopes differ", "every stated field agrees", False)
+
+
+def _as_printed(a: Number, b: Number) -> tuple[str, ...]:
+    """What each cell would print if the other were right."""
+    pairs = ((a, b), (b, a))
+    return tuple(
+        f"{show(right.reported.value, left.reported.decimals)} in {left.claim.where.table} "
+        f"if {right.claim.where.table} is right"
+        for left, right in pairs
+        if left.reported.decimals <= right.reported.decimals
+    )
+
+
+def _coarse(a: Number, b: Number) -> Finding:
+    coarse, fine = (a, b) if a.reported.decimals < b.reported.decimals else (b, a)
+    ratio = coarse.reported.value / fine.reported.value
+    scope = coarse.scope
+    return report(
+        "XT-DUP",
+        Severity.INFO,
+        Verdict.PASS,
+        coarse.claim.rounding,
+        f"{scope.method} on {scope.task}, {scope.metric}: {fine.reported.text} in {fine.claim.where.table} and "
+        f"{coarse.reported.text} in {coarse.claim.where.table} agree by rounding only",
+        [cell(coarse.claim), cell(fine.claim)],
+        f"{coarse.reported.text} stands for {coarse.interval()} and holds {fine.reported.text}, "
+        f"but read as a number it is {show(ratio, 2)} times as much",
+        pattern="agrees by rounding only",
+    )
+
+
+@check("ARTEFACT", 35, "one checkpoint listed under two scores", Severity.WARNING)
+def artefact(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """A checkpoint (URL or hash) has one score per task, metric and split.
+
+    Formula: as XT-DUP, over cells that name the same artefact, whatever their method is called.
+    Source: open-mmlab/mmpretrain@ee7f2e88:configs/mff, one weights file for 83.0 and 68.3.
+    Power: any difference beyond rounding. Blind spot: artefacts that are not named; two copies under two URLs.
+    """
+    index: dict[tuple[str | None, ...], list[Number]] = defaultdict(list)
+    for number in evidence.numbers:
+        if number.claim.artefact:
+            scope = number.scope
+            index[(number.claim.artefact, scope.task, scope.metric, scope.split)].append(number)
+    for numbers in index.values():
+        for a, b in combinations(numbers[:MOST_PAIRWISE], 2):
+            verdict, policy = judge(partial(meet, a.reported, b.reported), a.claim.rounding)
+            if verdict is Verdict.PASS:
+                tally.ok()
+                continue
+            gap = show(abs(a.reported.value - b.reported.value))
+            yield report(
+                "ARTEFACT",
+                Severity.WARNING,
+                verdict,
+                policy,
+                f"{a.claim.artefact} is listed for {a.reported.text} and for {b.reported.text}",
+                [cell(a.claim), cell(b.claim)],
+                f"|{a.reported.text} − {b.reported.text}| = {gap} for one file",
+                [
+                    edit(a.reported.text, b.reported.text),
+                    Explanation("a wrong link in one row", "", a.scope != b.scope),
+                ],
+            )

@@ -1,0 +1,292 @@
+"""How many runs stand behind the numbers, and what may then be said about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from leaderboard.checks.evidence import Evidence, Number, fold, relate
+from leaderboard.checks.explain import difference
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.metrics import direction_of
+from leaderboard.checks.numbers import parse, show
+from leaderboard.checks.registry import check
+from leaderboard.checks.verdicts import report
+from leaderboard.claims.model import TextClaim
+
+LEVEL = 0.95
+FEW_ITEMS = 2
+"""A gap of fewer evaluated items than this is nothing."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two numbers a source compares: a stated improvement, a printed difference, or bold against the runner-up."""
+
+    better: Number
+    other: Number
+    says: str
+
+    @property
+    def gain(self) -> Fraction:
+        """How much better, positive in the metric's direction."""
+        gap = self.better.reported.value - self.other.reported.value
+        return -gap if direction_of(self.better.claim)[0] == "min" else gap
+
+
+def comparisons(evidence: Evidence) -> list[Comparison]:
+    """Every comparison the source makes, each pair once."""
+    found: dict[tuple[int, int], Comparison] = {}
+    for text in evidence.set.text_claims:
+        for better, other in compared(evidence, text):
+            found.setdefault((id(better), id(other)), Comparison(better, other, f"“{text.text}”"))
+    for better, other, says in (*_printed(evidence), *_bold(evidence)):
+        found.setdefault((id(better), id(other)), Comparison(better, other, says))
+    return list(found.values())
+
+
+def compared(evidence: Evidence, text: TextClaim) -> Iterator[tuple[Number, Number]]:
+    """Pairs a sentence speaks of: its method against its baseline, or against every other row."""
+    tasks = {fold(task) for task in text.tasks}
+    for column in evidence.columns.values():
+        scope = column[0].scope
+        if (tasks and fold(scope.task) not in tasks) or (text.metric and fold(text.metric) != fold(scope.metric)):
+            continue
+        mine = [n for n in column if fold(n.scope.method) == fold(text.method)]
+        others = [n for n in column if fold(n.scope.method) != fold(text.method)]
+        if text.baseline:
+            others = [n for n in others if fold(n.scope.method) == fold(text.baseline)]
+        yield from ((number, other) for number in mine for other in others)
+
+
+def _printed(evidence: Evidence) -> Iterator[tuple[Number, Number, str]]:
+    from leaderboard.checks.published.differences import baselines
+
+    for number in evidence.numbers:
+        stated = number.claim.delta
+        if stated is not None and stated.task is None:
+            for base in baselines(evidence, number)[:1]:
+                yield number, base, f"({stated.printed})"
+
+
+def _bold(evidence: Evidence) -> Iterator[tuple[Number, Number, str]]:
+    """A bold cell and the best that is not bold."""
+    for column in evidence.columns.values():
+        bold = [n for n in column if n.claim.bold]
+        plain = [n for n in column if n.claim.bold is False]
+        if not bold or not plain:
+            continue
+        best = min if direction_of(column[0].claim)[0] == "min" else max
+        yield bold[0], best(plain, key=lambda n: n.reported.value), "bold"
+
+
+@check("SINGLE", 5, "comparisons of single runs", Severity.WARNING)
+def single(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """With one run per number no variance exists, so no comparison between rows can be tested.
+
+    Formula: s² = Σ (x − x̄)² / (n − 1) is 0/0 at n = 1; with N evaluated items a gap of g points is g N / 100 items.
+    One finding for a source, not one per cell. Source: arXiv:2608.00418 (one seed per table); SWE-bench/SWE-bench#621.
+    Power: complete where n is stated. Blind spot: n not stated (see MISS-SD); repeated runs of which only one is told.
+    """
+    single_runs = [n for n in evidence.numbers if n.claim.n == 1]
+    if not single_runs:
+        tally.skip("n not stated") if any(n.claim.n is None for n in evidence.numbers) else tally.ok()
+        return
+    pairs = [pair for pair in comparisons(evidence) if pair.better.claim.n == 1 and pair.other.claim.n == 1]
+    tables = Counter(n.claim.where.table for n in single_runs)
+    whose = f"{len(single_runs)} of {len(evidence.numbers)} numbers ({', '.join(tables)})"
+    if not pairs:
+        tally.skip("single runs, nothing compared", len(single_runs))
+        return
+    pairs.sort(key=lambda pair: abs(pair.gain) / max(abs(pair.other.reported.value), pair.other.reported.ulp))
+    said = sorted({pair.says for pair in pairs})
+    yield Finding(
+        check="SINGLE",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{whose} come from one run each; {len(pairs)} comparisons are made of them ({', '.join(said[:4])})",
+        cells=tuple(cell(n.claim) for pair in pairs[:3] for n in (pair.better, pair.other)),
+        arithmetic="; ".join(_gap(pair) for pair in pairs[:3])
+        + "; the spread of one run is 0/0, so none of these gaps has an error bar",
+        explanations=(Explanation("several runs, told elsewhere", "the source states n = 1", False),),
+        pattern="single runs",
+        note="Three or more seeds per number, and mean ± std with n, would make the comparisons testable.",
+    )
+
+
+def _gap(pair: Comparison) -> str:
+    """The gap, relative to the value, and in items where N is known."""
+    a, b = pair.better.reported, pair.other.reported
+    text = f"{pair.better.scope.method} − {pair.other.scope.method} on {pair.better.scope.task}: {difference(a, b)}"
+    items = pair.better.claim.items
+    if items and pair.better.claim.unit == "percent":
+        text += f" = {show(abs(a.value - b.value) * items / 100, 1)} of {items} items"
+    return text
+
+
+@check("NOISE", 6, "a gap that its spread does not support", Severity.WARNING)
+def noise(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """A stated improvement, a printed difference or a bold cell needs a gap that noise would not make.
+
+    Formula: Welch's interval from summaries, (m₁ − m₂) ± t₀.₉₇₅(ν) √(s₁²/n₁ + s₂²/n₂), must not hold 0; where the
+    spread is a standard error s/√n is taken as printed. Without spreads but with N items: a gap under two items.
+    Source: Welch 1947; Colas et al. 2018, arXiv:1806.08295.
+    Power: one sd apart is found untested 26 % of the time at n = 5. Blind spot: pairing by seed, which summaries hide.
+    """
+    for pair in comparisons(evidence):
+        gap = Fraction(abs(pair.gain))
+        interval = welch(pair.better, pair.other)
+        if interval is not None:
+            low, high = interval
+            if low <= 0 <= high:
+                yield _unsupported(pair, f"{_gap(pair)}, 95 % interval [{low:.3g}, {high:.3g}] holds 0")
+            else:
+                tally.ok()
+        elif _items(pair) is None:
+            tally.skip("no spread and no number of items")
+        elif gap * (_items(pair) or 0) < FEW_ITEMS * 100:
+            yield _unsupported(pair, _gap(pair))
+        else:
+            tally.skip("one run: only the number of items speaks")
+
+
+def _items(pair: Comparison) -> int | None:
+    percent = pair.better.claim.unit == "percent"
+    return pair.better.claim.items if percent else None
+
+
+def welch(a: Number, b: Number) -> tuple[float, float] | None:
+    """95 % interval of the difference a − b from mean, spread and n; None where one of them is not usable."""
+    parts = []
+    for number in (a, b):
+        spread, n = number.claim.spread, number.claim.n
+        printed = parse(spread.printed) if spread else None
+        if spread is None or printed is None or spread.kind not in {"sd", "se"} or not n or n < 2:
+            return None
+        error = float(printed.value) if spread.kind == "se" else float(printed.value) / n**0.5
+        parts.append((error**2, n))
+    (va, na), (vb, nb) = parts
+    gap = float(a.reported.value - b.reported.value)
+    if va + vb == 0:
+        return gap, gap
+    from scipy.stats import t
+
+    freedom = (va + vb) ** 2 / (va**2 / (na - 1) + vb**2 / (nb - 1))
+    half = float(t.ppf(0.5 + LEVEL / 2, freedom)) * (va + vb) ** 0.5
+    return gap - half, gap + half
+
+
+def _unsupported(pair: Comparison, arithmetic: str) -> Finding:
+    a, b = pair.better, pair.other
+    return report(
+        "NOISE",
+        Severity.WARNING,
+        Verdict.FAIL,
+        a.claim.rounding,
+        f"{pair.says}: {a.scope.method} {a.reported.text} against {b.scope.method} {b.reported.text} "
+        f"on {a.scope.task} is within noise",
+        [cell(a.claim), cell(b.claim)],
+        arithmetic,
+        [Explanation("paired by seed, the difference may be sharper", "needs the single runs", False)],
+        pattern="gaps within noise",
+    )
+
+
+@check("CONSIST", 7, "“consistently better” that is not", Severity.WARNING)
+def consistent(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """“Consistent” improvement: better on every task named, and each difference beyond noise.
+
+    Formula: counts of better, worse, equal in print and undecided tasks; decided = Welch's interval excludes 0.
+    Even T equal signs give p = 2^(1 − T), so five tasks out of five are p = 0.0625.
+    Source: sign test; wording of the source. Power: any task printed the other way round is found.
+    Blind spot: tasks that were run and not printed.
+    """
+    for text in evidence.set.text_claims:
+        if text.kind != "consistent":
+            continue
+        pairs = [Comparison(a, b, text.text) for a, b in compared(evidence, text)]
+        if not pairs:
+            tally.skip("no numbers for the sentence")
+            continue
+        kinds = Counter(_outcome(pair) for pair in pairs)
+        if kinds["better"] == len(pairs):
+            tally.ok()
+            continue
+        yield _not_consistent(text, pairs, kinds)
+
+
+def _outcome(pair: Comparison) -> str:
+    if direction_of(pair.better.claim)[0] == "unknown":
+        return "undecided"
+    if pair.gain < 0:
+        return "worse"
+    if pair.gain == 0:
+        return "equal"
+    interval = welch(pair.better, pair.other)
+    return "undecided" if interval is None or interval[0] <= 0 <= interval[1] else "better"
+
+
+def _not_consistent(text: TextClaim, pairs: Sequence[Comparison], kinds: Counter[str]) -> Finding:
+    against = text.baseline or "every other row"
+    worse = [pair for pair in pairs if _outcome(pair) in {"worse", "equal"}] or list(pairs)
+    higher = sum(pair.gain > 0 for pair in pairs)
+    counts = ", ".join(f"{kinds[name]} {name}" for name in ("better", "undecided", "equal", "worse") if kinds[name])
+    return Finding(
+        check="CONSIST",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"“{text.text}”: {text.method} against {against} over {len(pairs)} columns: {counts}",
+        cells=tuple(cell(n.claim) for pair in worse[:3] for n in (pair.better, pair.other)),
+        arithmetic=f"printed better in {higher} of {len(pairs)}; " + "; ".join(_gap(pair) for pair in worse[:3]),
+        explanations=(
+            Explanation("meant as the sign of the printed numbers only", f"{higher} of {len(pairs)} are better",
+                        higher == len(pairs)),
+        ),
+        pattern="consistency",
+        note="Undecided: no spread and n ≥ 2 on both sides, or an interval that holds 0.",
+    )  # fmt: skip
+
+
+@check("MISS-SD", 19, "numbers without spread, or a ± that is not explained", Severity.WARNING)
+def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """A number needs its n, and from n = 2 on a spread whose kind is named: sd, standard error or interval.
+
+    Formula: none. One finding per table and kind of gap. Numbers with n = 1 are left to SINGLE.
+    Source: EleutherAI/lm-evaluation-harness#2089, dotnet/BenchmarkDotNet#1205 (a ± that readers took for another).
+    Power: complete. Blind spot: a caption that explains the ± and was not entered.
+    """
+    gaps: dict[tuple[str, str], list[Number]] = {}
+    for number in evidence.numbers:
+        claim = number.claim
+        kind = ""
+        if claim.spread is not None and claim.spread.kind == "unknown":
+            kind = "± is not explained (sd, se or interval)"
+        elif claim.spread is not None and claim.n is None:
+            kind = "± without n"
+        elif claim.spread is None and claim.n is not None and claim.n > 1:
+            kind = "n > 1 without a spread"
+        elif claim.spread is None and claim.n is None and (claim.bold or claim.delta):
+            kind = "compared, with neither n nor spread"
+        if kind:
+            gaps.setdefault((claim.where.table, kind), []).append(number)
+        else:
+            tally.ok()
+    for (table, kind), numbers in gaps.items():
+        yield Finding(
+            check="MISS-SD",
+            severity=Severity.WARNING,
+            verdict=Verdict.FAIL,
+            message=f"{table}: {len(numbers)} numbers, {kind}",
+            cells=tuple(cell(number.claim) for number in numbers[:3]),
+            arithmetic="at n = 5 the sd is 2.24 times the standard error and 0.81 times a 95 % half-width",
+            explanations=(Explanation("told in the caption or the text", "enter it as n and spread.kind", True),),
+            pattern=kind,
+            count=len(numbers),
+        )
+
+
+def same_setting(a: Number, b: Number) -> bool:
+    """Whether nothing stated tells the two apart."""
+    return not relate(a.scope, b.scope).differ

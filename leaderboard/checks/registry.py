@@ -1,0 +1,98 @@
+"""The catalogue: every check registers itself here with its id, severity, needs and explanation."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from benchmark.errors import UsageError
+from leaderboard.checks import published, stored
+from leaderboard.checks.finding import Finding, Severity, Tally
+
+if TYPE_CHECKING:
+    from leaderboard.checks.evidence import Evidence
+
+Needs = Literal["claims", "store"]
+Function = Callable[["Evidence", Tally], Iterator[Finding]]
+
+CATALOGUE: dict[str, Check] = {}
+ALIASES = {"REL%": "REL", "SCALE": "DOMAIN"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A registered check. `on_claims` or `on_store`, or both, do the work; at least one is there."""
+
+    id: str
+    title: str
+    severity: Severity
+    """The worst it can report."""
+    number: int
+    """Its place in the catalogue, most valuable first."""
+    text: str
+    """Rule, formula, source, power and blind spot: what `--explain` prints."""
+    on_claims: Function | None = None
+    on_store: Callable[..., Iterator[Finding]] | None = None
+
+    @property
+    def needs(self) -> tuple[Needs, ...]:
+        """What it looks at."""
+        claims: tuple[Needs, ...] = ("claims",) if self.on_claims else ()
+        store: tuple[Needs, ...] = ("store",) if self.on_store else ()
+        return claims + store
+
+
+def check(
+    id: str, number: int, title: str, severity: Severity, needs: Needs = "claims"
+) -> Callable[[Function], Function]:
+    """Register a generator function as a check; its docstring is its explanation.
+
+    Decorating a second function with the same id adds the other kind of input to the check.
+    """
+
+    def register(function: Function) -> Function:
+        text = inspect.cleandoc(function.__doc__ or "")
+        known = CATALOGUE.get(id)
+        on_claims = function if needs == "claims" else known.on_claims if known else None
+        on_store = function if needs == "store" else known.on_store if known else None
+        if known is not None:
+            text = f"{known.text}\n\n{text}"
+        CATALOGUE[id] = Check(id, title, severity, number, text, on_claims, on_store)
+        return function
+
+    return register
+
+
+def catalogue() -> tuple[Check, ...]:
+    """Every check, in the order of the catalogue."""
+    for package in (published, stored):
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{module.name}")
+    return tuple(sorted(CATALOGUE.values(), key=lambda entry: entry.number))
+
+
+def find(id: str) -> Check:
+    """The check with that id, in any case.
+
+    Raises:
+        UsageError: there is none; the message names near ones.
+    """
+    known = {entry.id: entry for entry in catalogue()}
+    wanted = ALIASES.get(id.upper(), id.upper())
+    if wanted not in known:
+        near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
+        hint = f"did you mean '{near[0]}'?" if near else f"checks: {', '.join(known)}"
+        raise UsageError(f"no check called '{id}'; {hint}")
+    return known[wanted]
+
+
+def select(only: Sequence[str] = (), without: Sequence[str] = ()) -> tuple[Check, ...]:
+    """The checks to run, in the order of the catalogue."""
+    wanted = {find(id).id for id in only} or {entry.id for entry in catalogue()}
+    unwanted = {find(id).id for id in without}
+    return tuple(entry for entry in catalogue() if entry.id in wanted - unwanted)

@@ -1,0 +1,148 @@
+"""Run checks over claims and gather what they say."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from leaderboard.checks.evidence import Evidence
+from leaderboard.checks.finding import Finding, Severity, Tally, Verdict
+from leaderboard.checks.registry import Check, select
+from leaderboard.claims.model import Acknowledgement, ClaimSet
+
+AT_MOST = 6
+"""Findings of one pattern told one by one; more become one with a count."""
+SHOWN = 5
+RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+WORST = (Verdict.FAIL, Verdict.PASS_IF_ROUNDING)
+
+
+@dataclass
+class Report:
+    """Findings, worst first, and what was compared."""
+
+    findings: list[Finding] = field(default_factory=list)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    """Check → what it passed and could not test."""
+    sources: list[str] = field(default_factory=list)
+    numbers: int = 0
+    unreadable: list[str] = field(default_factory=list)
+    """Cells with text that is no number."""
+    seconds: float = 0.0
+
+    def count(self, severity: Severity) -> int:
+        """Findings of that severity that nobody has acknowledged."""
+        return sum(finding.severity is severity and finding.acknowledged is None for finding in self.findings)
+
+    def verdict(self, check: str) -> Verdict:
+        """The worst thing a check said; NOT_TESTABLE when it compared nothing."""
+        said = {finding.verdict for finding in self.findings if finding.check == check}
+        for verdict in WORST:
+            if verdict in said:
+                return verdict
+        return Verdict.PASS if self.tallies[check].passed else Verdict.NOT_TESTABLE
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `--json`."""
+        return {
+            "sources": self.sources,
+            "numbers": self.numbers,
+            "errors": self.count(Severity.ERROR),
+            "warnings": self.count(Severity.WARNING),
+            "seconds": round(self.seconds, 3),
+            "unreadable": self.unreadable,
+            "checks": {
+                id: {"verdict": self.verdict(id), "passed": tally.passed, "not_testable": tally.untestable}
+                for id, tally in self.tallies.items()
+            },
+            "findings": [finding.as_json() for finding in self.findings],
+        }
+
+
+def check_claims(sets: Iterable[ClaimSet], only: Sequence[str] = (), without: Sequence[str] = ()) -> Report:
+    """Run the checks that need claims over every set.
+
+    Raises:
+        UsageError: `only` or `without` names no check.
+    """
+    start = time.perf_counter()
+    checks = [check for check in select(only, without) if check.on_claims is not None]
+    report = Report(tallies={check.id: Tally() for check in checks})
+    for claims in sets:
+        evidence = Evidence(claims)
+        report.sources.append(claims.id)
+        report.numbers += count_numbers(claims)
+        report.unreadable += [f"{claim.printed!r} in {claim.where}" for claim in evidence.unreadable if claim.printed]
+        for check in checks:
+            report.findings += run_one(check, evidence, report.tallies[check.id])
+    report.findings.sort(key=lambda finding: (finding.acknowledged is not None, RANK[finding.severity]))
+    report.seconds = time.perf_counter() - start
+    return report
+
+
+def count_numbers(claims: ClaimSet) -> int:
+    """Printed numbers in a set: values, spreads, differences and single runs."""
+    return sum(1 + (c.spread is not None) + (c.delta is not None) + len(c.values) for c in claims.claims)
+
+
+def run_one(check: Check, evidence: Evidence, tally: Tally) -> list[Finding]:
+    """One check over one set: acknowledged findings marked, many of one pattern summed up."""
+    if check.on_claims is None:
+        return []
+    findings = [
+        replace(finding, source=evidence.set.id, path=evidence.set.path) for finding in check.on_claims(evidence, tally)
+    ]
+    return summed_up([acknowledge(finding, evidence) for finding in findings])
+
+
+def acknowledge(finding: Finding, evidence: Evidence) -> Finding:
+    """The finding with the reason somebody gave for it, or with a note that the reason has expired."""
+    expired = None
+    for entry, printed in _entries(finding, evidence):
+        if entry.check.upper() != finding.check:
+            continue
+        if entry.printed in {printed, finding.fingerprint}:
+            return replace(finding, acknowledged=entry.reason)
+        expired = entry
+    if expired is None:
+        return finding
+    note = f"acknowledged as {expired.printed} ({expired.reason}); that has expired, the number is another now"
+    return replace(finding, note=" ".join(part for part in (finding.note, note) if part))
+
+
+def _entries(finding: Finding, evidence: Evidence) -> Iterable[tuple[Acknowledgement, str]]:
+    """Acknowledgements of the finding's cells, and those of the whole set for findings about many cells."""
+    for cell in finding.cells:
+        for claim in evidence.by_where.get(cell.where, ()):
+            yield from ((entry, claim.printed) for entry in claim.ack)
+    for entry in evidence.set.ack:
+        if entry.printed == finding.fingerprint:
+            yield entry, finding.fingerprint
+
+
+def summed_up(findings: list[Finding]) -> list[Finding]:
+    """Findings of one pattern, more than a reader wants one by one, as one with a count and the first cells."""
+    patterns: dict[tuple[Any, ...], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        patterns[(finding.severity, finding.verdict, finding.pattern or id(finding), finding.acknowledged)].append(
+            finding
+        )
+    result: list[Finding] = []
+    for same in patterns.values():
+        result += same if len(same) <= AT_MOST else [_sum(same)]
+    return result
+
+
+def _sum(same: list[Finding]) -> Finding:
+    first = same[0]
+    columns = sorted({cell.where.split(", ")[0] for finding in same for cell in finding.cells[:1]})
+    return replace(
+        first,
+        message=f"{len(same)} rows in {', '.join(columns[:3])}: {first.pattern}; for example {first.message}",
+        cells=tuple(finding.cells[0] for finding in same[:SHOWN]),
+        arithmetic="; ".join(finding.arithmetic for finding in same[:2]),
+        count=len(same),
+    )

@@ -1,0 +1,1 @@
+"""Checks of a result store; each module is found by the catalogue."""

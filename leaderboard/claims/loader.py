@@ -1,0 +1,264 @@
+"""Claims files: YAML laid out as the tables look, or one claim per row in CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, ValidationError
+
+from benchmark.errors import DataError
+from benchmark.parameters import Parameters
+from benchmark.spec.marks import InvalidSpecError, Mark, Problem
+from benchmark.spec.source import Composer, Node, Scalar, load_source, syntax_problem
+from leaderboard.claims.layout import Table, expand, scope_fields
+from leaderboard.claims.model import Acknowledgement, Aliases, Claim, ClaimSet, Settings, TextClaim
+
+if TYPE_CHECKING:
+    pass
+
+TEXT_FORMATS = frozenset({".tex", ".md", ".markdown", ".html", ".htm"})
+
+
+class PlacedAcknowledgement(Acknowledgement):
+    """An acknowledgement that says which cell it belongs to; without a table it concerns the whole source."""
+
+    table: str | None = None
+    row: str = ""
+    column: str = ""
+
+
+class ClaimsFile(Parameters):
+    """A claims file in YAML."""
+
+    id: str
+    title: str = ""
+    source: str = ""
+    shared: Mapping[str, Any] = {}
+    """Settings of every claim in the file."""
+    tables: tuple[Table, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    """Numbers that stand in no table."""
+    text_claims: tuple[TextClaim, ...] = ()
+    settings: tuple[Settings, ...] = ()
+    aliases: Aliases = Aliases()
+    ack: tuple[PlacedAcknowledgement, ...] = Field(default=())
+
+
+def load_file(path: Path) -> ClaimSet:
+    """The claims in a file; the suffix says how it is written.
+
+    Raises:
+        DataError: no such file, an unknown suffix, or numbers that cannot be read.
+        SpecError: a YAML file with problems, each with its line and column.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such claims file")
+    suffix = path.suffix.lower()
+    if suffix in {".yaml", ".yml"}:
+        return load_yaml(path)
+    if suffix in {".csv", ".parquet"}:
+        claims = tuple(claims_from_rows(read_rows(path), path))
+        return ClaimSet(id=path.stem, path=str(path), source=path.name, claims=claims)
+    if suffix in TEXT_FORMATS:
+        return import_text(path)
+    raise DataError(f"{path}: expected .yaml, .csv, .parquet, {', '.join(sorted(TEXT_FORMATS))}; found '{suffix}'")
+
+
+def import_text(path: Path) -> ClaimSet:
+    """Claims read from a LaTeX, Markdown or HTML file with the importers' own guesses about its headings."""
+    from leaderboard.claims.importers import import_file
+
+    result = import_file(path)
+    lines = [place.line for place in result.places] or [0] * len(result.claims)
+    claims = [at_line(claim, line) for claim, line in zip(result.claims, lines, strict=True)]
+    return ClaimSet(id=path.name, path=str(path), source=path.name, claims=tuple(claims))
+
+
+def at_line(claim: Claim, line: int) -> Claim:
+    """The claim with its line in the file; 0 is no line."""
+    return claim.model_copy(update={"where": claim.where.model_copy(update={"line": line or None})})
+
+
+class TextComposer(Composer):
+    """Keeps every scalar as it is written, so that `85.90` stays `85.90` without quotes."""
+
+    def scalar(self, event: Any) -> Scalar:
+        if event.style is None and event.value in {"", "~", "null"}:
+            return None
+        return str(event.value)
+
+    def key(self, event: Any, depth: int) -> str:
+        value = self.node(event, depth + 1).value
+        if not isinstance(value, str):
+            self.note(event, "expected text as key")
+        return str(getattr(event, "value", ""))
+
+
+def load_yaml(path: Path) -> ClaimSet:
+    """A claims file in YAML."""
+    root = compose(path)
+    try:
+        file = ClaimsFile.model_validate(root.plain())
+    except ValidationError as error:
+        raise InvalidSpecError(_problem(root, entry) for entry in error.errors()) from None
+    claims = [_with_shared(claim, file.shared) for claim in file.claims]
+    for position, table in enumerate(file.tables):
+        try:
+            records = read_csv(path.parent / table.csv) if table.csv else []
+            merged = table.model_copy(update={"shared": _layered(file.shared, table.shared)})
+            for claim in expand(merged, records):
+                line = 0 if table.csv else place(root, ("tables", position, "cells", claim.where.row)).line
+                claims.append(at_line(claim, line))
+        except ValueError as error:
+            raise InvalidSpecError([Problem(place(root, ("tables", position)), str(error))]) from None
+    return ClaimSet(
+        id=file.id,
+        path=str(path),
+        title=file.title,
+        source=file.source,
+        claims=_acknowledged(claims, file.ack, root),
+        text_claims=file.text_claims,
+        settings=file.settings,
+        aliases=file.aliases,
+        ack=tuple(entry for entry in file.ack if entry.table is None),
+    )
+
+
+def compose(path: Path) -> Node:
+    """The tree of a claims file, all scalars as text."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError
+
+    source = load_source(path)
+    composer = TextComposer(source, YAML(typ="safe", pure=True).parse(source.text))
+    try:
+        root = composer.document()
+    except MarkedYAMLError as error:
+        raise InvalidSpecError([*composer.problems, syntax_problem(source, error)]) from None
+    if composer.problems:
+        raise InvalidSpecError(composer.problems)
+    return root
+
+
+def place(root: Node, loc: Sequence[str | int]) -> Mark:
+    """Where the value at a pydantic location is written; the nearest enclosing value when it is absent."""
+    node = root
+    for part in loc:
+        inner = below(node, part)
+        if inner is None:
+            break
+        node = inner
+    return node.mark
+
+
+def below(node: Node, part: str | int) -> Node | None:
+    """The value under a key or at a position."""
+    if isinstance(part, str):
+        return node.child(part)
+    elements = node.value if isinstance(node.value, list) else []
+    return elements[part] if part < len(elements) else None
+
+
+def _problem(root: Node, entry: Any) -> Problem:
+    """A pydantic error at its place in the file."""
+    loc = entry["loc"]
+    name = ".".join(str(part) for part in loc)
+    message = "unknown key" if entry["type"] == "extra_forbidden" else entry["msg"].removeprefix("Value error, ")
+    return Problem(place(root, loc), f"{name}: {message}" if name else message)
+
+
+def _layered(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    scope = {**below.get("scope", {}), **above.get("scope", {})}
+    return {**below, **above, "scope": scope}
+
+
+def _with_shared(claim: Claim, shared: Mapping[str, Any]) -> Claim:
+    """A claim of its own, with the file's settings under it."""
+    stated = claim.model_dump(exclude_unset=True)
+    return Claim.model_validate(_layered(shared, stated))
+
+
+def _acknowledged(claims: Sequence[Claim], entries: Sequence[PlacedAcknowledgement], root: Node) -> tuple[Claim, ...]:
+    """The claims with the acknowledgements that name their cell."""
+    result = list(claims)
+    for position, entry in enumerate(entries):
+        if entry.table is None:
+            continue
+        cell = (entry.table, entry.row, entry.column)
+        found = [i for i, c in enumerate(result) if (c.where.table, c.where.row, c.where.column) == cell]
+        if not found:
+            known = sorted({str(claim.where) for claim in result if claim.where.table == entry.table})[:6]
+            hint = f"; cells there: {' | '.join(known)} ..." if known else ""
+            message = f"no cell {', '.join(part for part in cell if part)}{hint}"
+            raise InvalidSpecError([Problem(place(root, ("ack", position)), message)])
+        kept = Acknowledgement(check=entry.check, reason=entry.reason, printed=entry.printed)
+        for i in found:
+            result[i] = result[i].model_copy(update={"ack": (*result[i].ack, kept)})
+    return tuple(result)
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Rows of a CSV file in UTF-8.
+
+    Raises:
+        ValueError: the file cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            return list(csv.DictReader(stream))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path.name} cannot be read: {error}") from None
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Rows of a tidy CSV or Parquet file of claims."""
+    try:
+        if path.suffix.lower() == ".csv":
+            return list(read_csv(path))
+        import pyarrow.parquet
+
+        rows: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
+    except (ValueError, OSError) as error:
+        raise DataError(f"{path}: {error}") from None
+    return rows
+
+
+TIDY = {
+    **{name: ("scope", name) for name in scope_fields()},
+    **{name: ("where", name) for name in ("table", "row", "column")},
+    "spread": ("spread", "printed"),
+    "spread_kind": ("spread", "kind"),
+    "ddof": ("spread", "ddof"),
+    "delta": ("delta", "printed"),
+    "delta_baseline": ("delta", "baseline"),
+    "delta_task": ("delta", "task"),
+    "delta_relative": ("delta", "relative"),
+}
+"""Column of a tidy file → field of a nested part of a claim; every other column is a field of the claim."""
+
+
+def claims_from_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> Iterator[Claim]:
+    """One claim per row; empty cells are absent fields.
+
+    Raises:
+        DataError: naming the row, when it is no claim.
+    """
+    for number, row in enumerate(rows, start=1):
+        fields: dict[str, Any] = {"where": {"table": path.stem, "row": str(number)}}
+        for name, value in row.items():
+            if value is None or value == "":
+                continue
+            part, field = TIDY.get(name, (None, name))
+            if part is None:
+                fields[field] = tuple(str(value).split()) if field == "values" else value
+            else:
+                fields.setdefault(part, {})[field] = value
+        try:
+            yield Claim.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"])
+            raise DataError(f"{path}: row {number}: {name}: {first['msg']}") from None
