@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -302,11 +302,3 @@ def rebuild(family: type[Any], resolved: Mapping[str, Any]) -> Any:
             f"'{resolved['family']}' was planned at version {resolved['version']} and is version {family.version} here"
         )
     return family.model_validate(resolved["parameters"])
-
-
-def cells_by_pair(plan: Plan) -> Iterator[tuple[tuple[str, str], list[PlannedCell]]]:
-    """Lines grouped by (task, initialiser), in the order of the plan."""
-    groups: dict[tuple[str, str], list[PlannedCell]] = {}
-    for planned in plan.cells:
-        groups.setdefault((planned.task, planned.initializer), []).append(planned)
-    yield from groups.items()

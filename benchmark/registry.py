@@ -161,7 +161,7 @@ class Registry:
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries: dict[Kind, dict[str, Entry]] = {"task": {}, "initializer": {}}
-        self.plugin_files: tuple[PluginFile, ...] = ()
+        self._brought: dict[PluginFile, tuple[tuple[Kind, str], ...]] = {}
         self.broken_files: dict[str, str] = {}
         """Plugin files that could not be run → traceback."""
         for entry in entries:
@@ -171,8 +171,11 @@ class Registry:
     def discover(cls) -> Registry:
         """What is installed and, in a checkout, what its folders hold beyond that. Nothing is imported."""
         registry = cls()
-        for entry in (*installed(), *unlisted(registry_modules())):
+        for entry in installed():
             registry.offer(entry)
+        for entry in checked_out():
+            if registry.entry(entry.kind, entry.name) is None:
+                registry.offer(entry)
         return registry
 
     @classmethod
@@ -183,6 +186,15 @@ class Registry:
             PluginError: a file is gone, has changed, cannot be run or registers a name that is taken.
         """
         return _from_plugins(tuple(plugin_files))
+
+    @property
+    def plugin_files(self) -> tuple[PluginFile, ...]:
+        """Files added with `add_file`, in that order; workers load them again."""
+        return tuple(self._brought)
+
+    def brought_by(self, plugin: PluginFile) -> tuple[tuple[Kind, str], ...]:
+        """Kinds and names a plugin file registers."""
+        return self._brought[plugin]
 
     def offer(self, entry: Entry) -> None:
         """Add an entry; of two with one name neither can be used, and the reason names both origins."""
@@ -252,25 +264,27 @@ class Registry:
             PluginError: it is not the file whose digest is given, registers nothing, or registers a taken name.
         """
         text, plugin = read_plugin(path, sha256)
-        if plugin in self.plugin_files:
+        if plugin in self._brought:
             return plugin
         try:
             declared = run_plugin(plugin, text)
         except PluginError:
             raise
         except (Exception, SystemExit):
-            self.keep_broken(plugin, text, traceback.format_exc())
-        else:
-            for declaration in declared:
-                self.register(declaration.kind, declaration.name, declaration.family, declaration.place)
-        self.plugin_files += (plugin,)
+            self._brought[plugin] = self.keep_broken(plugin, text, traceback.format_exc())
+            return plugin
+        for declaration in declared:
+            self.register(declaration.kind, declaration.name, declaration.family, declaration.place)
+        self._brought[plugin] = tuple((declaration.kind, declaration.name) for declaration in declared)
         return plugin
 
-    def keep_broken(self, plugin: PluginFile, text: str, error: str) -> None:
+    def keep_broken(self, plugin: PluginFile, text: str, error: str) -> tuple[tuple[Kind, str], ...]:
         """List what a file that cannot be run would have registered."""
         self.broken_files[plugin.path] = error
-        for kind, name in names_in(text):
+        names = tuple(names_in(text))
+        for kind, name in names:
             self.offer(Entry(kind, name, plugin.path, raiser(error), error=error))
+        return names
 
 
 def twice(kind: Kind, name: str, first: str, second: str) -> str:
@@ -320,21 +334,15 @@ def module_loader(kind: Kind, name: str, module: str) -> Callable[[], type[Any]]
     return load
 
 
-def registry_modules() -> set[str]:
-    """Modules that installed entry points name."""
-    return {point.module for group in GROUPS.values() for point in importlib.metadata.entry_points(group=group)}
-
-
-def unlisted(known: set[str]) -> Iterator[Entry]:
-    """Families in the checkout's folders that the installed metadata does not know yet."""
+def checked_out() -> Iterator[Entry]:
+    """Families in the product's own folders; in a checkout there may be more than the installed metadata knows."""
     root = Path(__file__).resolve().parent.parent
     for folder in FOLDERS.values():
         for path in sorted((root / folder).glob("[!_]*.py")):
-            module = f"{folder}.{path.stem}"
-            if module in known:
-                continue
             for kind, name in names_in(path.read_text(encoding="utf-8", errors="replace")):
-                yield Entry(kind, name, f"{folder}/{path.name}", module_loader(kind, name, module))
+                yield Entry(
+                    kind, name, f"{folder}/{path.name}", module_loader(kind, name, f"{folder}.{path.stem}")
+                )  # fmt: skip
 
 
 def read_plugin(path: Path, sha256: str | None) -> tuple[str, PluginFile]:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, UsageError
-from benchmark.registry import Registry
+from benchmark.registry import Kind, Registry
 from benchmark.spec.catalog import Catalog, shown_path
 from benchmark.spec.marks import InvalidSpecError, Problem
 from benchmark.spec.models import Experiment
 from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver
 from benchmark.spec.source import Node, load_source, parse
+
+FAMILIES: tuple[Kind, ...] = ("task", "initializer")
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def load_experiment(
 ) -> LoadedExperiment:
     """Read an experiment by path or name and resolve everything it names.
 
-    `profile` and `seeds` (a count or the seeds themselves) replace the spec's; `plugins` are added to the spec's.
+    `profile` and `seeds` (a count or the seeds themselves) replace the spec's. What the files `plugins` register joins
+    the grid; what the spec's own `plugins` register is only used where the spec names it.
 
     Raises:
         InvalidSpecError: with every problem of every file involved.
@@ -75,16 +78,18 @@ def load_experiment(
     if root is None:
         raise InvalidSpecError(problems)
     registry = Registry.discover()
-    problems += add_plugins(registry, root, path, plugins)
+    problems += add_plugins(registry, root, path)
+    joining = [registry.add_file(Path(plugin)) for plugin in plugins]
     resolver = Resolver(registry, Catalog.discover(file.path for file in registry.plugin_files), problems)
     experiment = resolver.check(Experiment, root, "the experiment")
     used = profile or (experiment.profile if experiment else "compact")
-    tasks, initializers = resolver.grid(root, used)
+    joined = {kind: resolver.names_from(kind, joining) for kind in FAMILIES}
+    tasks, initializers = resolver.grid(root, used, joined)
     if problems or experiment is None:
         raise InvalidSpecError(problems)
     return LoadedExperiment(
         experiment, used, chosen_seeds(seeds, experiment), tasks, initializers, registry,
-        path, source.text, source.sha256, (notice,) if notice else (),
+        path, source.text, source.sha256, (*([notice] if notice else ()), *resolver.notices),
     )  # fmt: skip
 
 
@@ -98,8 +103,8 @@ def chosen_seeds(seeds: Sequence[int] | int | None, experiment: Experiment) -> t
     return chosen
 
 
-def add_plugins(registry: Registry, root: Node, path: Path, plugins: Iterable[str | Path]) -> list[Problem]:
-    """Load the plugin files of an experiment file and of the command line."""
+def add_plugins(registry: Registry, root: Node, path: Path) -> list[Problem]:
+    """Load the plugin files an experiment file names."""
     problems = []
     listed = root.child("plugins")
     for node in listed.elements() if listed else []:
@@ -108,6 +113,4 @@ def add_plugins(registry: Registry, root: Node, path: Path, plugins: Iterable[st
                 registry.add_file(path.parent / node.value)
             except (UsageError, PluginError) as error:
                 problems.append(Problem(node.mark, str(error)))
-    for plugin in plugins:
-        registry.add_file(Path(plugin))
     return problems

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, SpecError
 from benchmark.initializer import Initializer
-from benchmark.registry import Kind, Registry
-from benchmark.spec.catalog import Catalog, SpecKind, shown_path
-from benchmark.spec.marks import InvalidSpecError, Mark, Problem
+from benchmark.registry import Kind, Registry, names_in
+from benchmark.spec.catalog import Catalog, SpecFile, SpecKind, shown_path
+from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source
 from benchmark.spec.models import InitializerSpec, Override, Selected, TaskSpec, When
 from benchmark.spec.problems import hint, validated
-from benchmark.spec.source import Node, load_source, merged, parse
+from benchmark.spec.source import Node, load_source, merged, parse, read_file
 from benchmark.task import Task
 
 Spec = TypeVar("Spec", TaskSpec, InitializerSpec)
@@ -67,6 +68,8 @@ class Resolver:
         self.registry = registry
         self.catalog = catalog
         self.problems: list[Problem] = [] if problems is None else problems
+        self.notices: list[str] = []
+        """What the user should be told beside problems."""
         self.read: dict[tuple[SpecKind, str], tuple[Any, Node] | None] = {}
 
     def check(self, model: type[Any], node: Node, subject: str) -> Any:
@@ -81,11 +84,17 @@ class Resolver:
 
     # --- the grid ----------------------------------------------------------------------------------------------
 
-    def grid(self, root: Node, profile: str) -> tuple[tuple[ResolvedTask, ...], tuple[ResolvedInitializer, ...]]:
-        """Tasks and initialisers an experiment names, and what its other keys say about them."""
-        chosen = self.selection(root, "tasks")
+    def grid(
+        self, root: Node, profile: str, joined: Mapping[Kind, Mapping[str, str]] | None = None
+    ) -> tuple[tuple[ResolvedTask, ...], tuple[ResolvedInitializer, ...]]:
+        """Tasks and initialisers an experiment names, and what its other keys say about them.
+
+        `joined`: for each kind, names that join the grid → the file that brings them.
+        """
+        joined = joined or {}
+        chosen = self.joined("task", self.selection(root, "tasks"), joined.get("task", {}))
         tasks = tuple(t for selected, node in chosen if (t := self.task(selected, node, profile)))
-        chosen = self.selection(root, "initializers")
+        chosen = self.joined("initializer", self.selection(root, "initializers"), joined.get("initializer", {}))
         initializers = tuple(i for selected, node in chosen if (i := self.initializer(selected, node, tasks, profile)))
         self.check_rules(root, tasks, initializers)
         return tasks, initializers
@@ -106,6 +115,28 @@ class Resolver:
                 continue
             seen[selected.shown] = node.mark
             found.append((selected, element))
+        return found
+
+    def joined(
+        self, kind: Kind, chosen: list[tuple[Selected, Node]], names: Mapping[str, str]
+    ) -> list[tuple[Selected, Node]]:
+        """What an experiment names, and then what joins it unasked."""
+        named = {selected.name for selected, _ in chosen}
+        for name, path in names.items():
+            if name not in named:
+                self.notices.append(f"{kind} '{name}' of {path} joins the experiment")
+                chosen = [*chosen, (Selected(name=name), reference(name, path))]
+        return chosen
+
+    def names_from(self, kind: Kind, plugins: Iterable[PluginFile]) -> dict[str, str]:
+        """Names that plugin files bring → file: spec files beside them of their families, families without one."""
+        found: dict[str, str] = {}
+        for plugin in plugins:
+            folder, shown = Path(plugin.path).parent, shown_path(Path(plugin.path))
+            families = {name for declared, name in self.registry.brought_by(plugin) if declared == kind}
+            beside = [file for file in self.catalog.files(kind) if file.path.parent == folder]
+            used = {file.name: family for file in beside if (family := family_of(file)) in families}
+            found.update(dict.fromkeys([*used, *sorted(families - {*used.values()})], shown))
         return found
 
     def task(self, selected: Selected, node: Node, profile: str) -> ResolvedTask | None:
@@ -214,8 +245,8 @@ class Resolver:
         """The class that implements a spec, or why it cannot be used; an unknown name is a problem."""
         if self.registry.entry(kind, name) is None:
             node = tree.child("family") or tree
-            message = f"no {kind} family '{name}'{self.registry.hint(kind, name)}"
-            self.note(node.mark, message)
+            near = beside(kind, name, Path(node.mark.source.path)) or self.registry.hint(kind, name)
+            self.note(node.mark, f"no {kind} family '{name}'{near}")
             return None, None
         try:
             return self.registry.get(kind, name), None
@@ -225,6 +256,27 @@ class Resolver:
     def broken_files(self) -> str:
         """Plugin files that could not be run, which may be why a name is unknown."""
         return "".join(f"; plugin {shown_path(Path(path))} could not be run" for path in self.registry.broken_files)
+
+
+def reference(name: str, path: str) -> Node:
+    """A selected name that stands in no spec."""
+    mark = Mark(Source(path, ""), 1, 1)
+    return Node(mark, {"name": Node(mark, name)})
+
+
+def family_of(file: SpecFile) -> str | None:
+    """The family a spec file names."""
+    tree, _ = read_file(file.path)
+    family = tree.child("family") if tree else None
+    return family.value if family and isinstance(family.value, str) else None
+
+
+def beside(kind: Kind, family: str, path: Path) -> str:
+    """A hint when a Python file in the same folder registers the family."""
+    for python in sorted(path.parent.glob("*.py")):
+        if (kind, family) in names_in(python.read_text(encoding="utf-8", errors="replace")):
+            return f"; {shown_path(python)} registers it: add --plugin {shown_path(python)}"
+    return ""
 
 
 def name_mark(node: Node) -> Mark:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,19 @@ from benchmark.spec.catalog import Catalog, shown_path
 from benchmark.spec.load import add_plugins
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source, in_order
 from benchmark.spec.models import Experiment, InitializerSpec, TaskSpec
+from benchmark.spec.problems import hint
 from benchmark.spec.resolve import Resolver, initializer_parameters, task_parameters
 from benchmark.spec.source import Node, load_source, parse
 
+Known = Mapping[str, Callable[[], Iterable[str]]]
+"""Key of an experiment (`claims`, `checks`) → the names that may stand there."""
 
-def validate_file(path: Path, *, plugins: Iterable[str | Path] = ()) -> list[Problem]:
-    """Every problem of one spec file of any kind, at every profile and override."""
+
+def validate_file(path: Path, *, plugins: Iterable[str | Path] = (), known: Known | None = None) -> list[Problem]:
+    """Every problem of one spec file of any kind, at every profile and override.
+
+    `known` says which names the keys may hold that belong to other packages; they are asked only where needed.
+    """
     try:
         source = load_source(path, shown_path(path))
     except InvalidSpecError as error:
@@ -25,13 +32,16 @@ def validate_file(path: Path, *, plugins: Iterable[str | Path] = ()) -> list[Pro
     if root is None:
         return problems
     registry = Registry.discover()
-    problems += add_plugins(registry, root, path, plugins)
+    problems += add_plugins(registry, root, path)
+    for plugin in plugins:
+        registry.add_file(Path(plugin))
     beside: list[str | Path] = [path, *(file.path for file in registry.plugin_files)]
     resolver = Resolver(registry, Catalog.discover(beside), problems)
     kind = next(iter(root.keys), "")
     if kind == "experiment":
         experiment = resolver.check(Experiment, root, "the experiment")
         resolver.grid(root, experiment.profile if experiment else "compact")
+        check_names(resolver, root, path, known or {})
     elif kind == "task":
         validate_task(resolver, root)
     elif kind == "initializer":
@@ -40,6 +50,20 @@ def validate_file(path: Path, *, plugins: Iterable[str | Path] = ()) -> list[Pro
         message = f"expected 'task', 'initializer' or 'experiment' as first key, found '{kind}'"
         resolver.note(kind_mark(root, source), message)
     return list(in_order(problems))
+
+
+def check_names(resolver: Resolver, root: Node, path: Path, known: Known) -> None:
+    """Names in `claims` (or files beside the spec) and `checks`."""
+    for key, names in known.items():
+        section = root.child(key)
+        if section is None:
+            continue
+        valid = list(names())
+        marks = section.keys or {str(node.value): node.mark for node in section.elements()}
+        for name, mark in marks.items():
+            is_file = key == "claims" and ((path.parent / name).is_file() or Path(name).is_file())
+            if name not in valid and not is_file:
+                resolver.note(mark, f"unknown name '{name}' in {key}{hint(name, valid)}")
 
 
 def kind_mark(root: Node, source: Source) -> Mark:

@@ -1,0 +1,137 @@
+"""`bench plan`: what a run would do, cell by cell, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchmark.cli.common import (
+    emit_json,
+    filter_options,
+    json_option,
+    plugin_option,
+    print_table,
+    profile_option,
+    seeds_option,
+    store_option,
+)
+from benchmark.errors import ExitCode
+
+if TYPE_CHECKING:
+    from benchmark.plan import Estimate, Plan, PlannedCell
+
+
+@click.command()
+@click.argument("spec")
+@profile_option()
+@seeds_option()
+@filter_options(seed=True)
+@click.option("--force", is_flag=True, help="Plan as `bench run --force` would: train finished cells again.")
+@click.option("--cells", is_flag=True, help="List every cell.")
+@plugin_option()
+@store_option()
+@json_option()
+def command(
+    spec: str,
+    profile: str | None,
+    seeds: tuple[int, ...] | None,
+    task: tuple[str, ...],
+    initializer: tuple[str, ...],
+    seed: tuple[int, ...],
+    force: bool,
+    cells: bool,
+    plugin: tuple[Path, ...],
+    store: Path,
+    as_json: bool,
+) -> int:
+    """Show what `bench run SPEC` would train, reuse or skip, and why. SPEC is a file or the name of a shipped spec."""
+    from benchmark.plan import Selection, build_plan, load_experiment
+    from benchmark.store import Store
+
+    loaded = load_experiment(spec, profile=profile, seeds=seeds, plugins=plugin)
+    stored = Store(store)
+    plan = build_plan(
+        loaded, stored.finished(), stored.not_done(), force=force,
+        selection=Selection(task, initializer, seed), seconds=stored.seconds(loaded.profile),
+    )  # fmt: skip
+    for message in (*loaded.notices, *stored.warnings):
+        click.echo(message, err=True)
+    if as_json:
+        emit_json(as_data(plan))
+    else:
+        show(plan, cells)
+    return ExitCode.INCOMPLETE if plan.with_action("broken") else ExitCode.COMPLETE
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """The plan as plain data."""
+    estimate = plan.estimate()
+    return {
+        "experiment": plan.loaded.name,
+        "profile": plan.loaded.profile,
+        "seeds": plan.loaded.seeds,
+        "counts": plan.counts(),
+        "estimate": vars(estimate) if estimate else None,
+        "cells": [planned.as_json() for planned in plan.cells],
+    }
+
+
+def show(plan: Plan, cells: bool) -> None:
+    """The plan as text."""
+    loaded = plan.loaded
+    click.echo(f"{loaded.name}, profile {loaded.profile}, seeds {', '.join(map(str, loaded.seeds))}\n")
+    if cells:
+        rows = [
+            [p.task, p.initializer, p.seed, p.cell.id[:12] if p.cell else "", p.action, p.reason] for p in plan.cells
+        ]
+        print_table(["task", "initializer", "seed", "cell", "action", "reason"], rows)
+    else:
+        show_grid(plan)
+    click.echo()
+    for reason, count in plan.counts().items():
+        click.echo(f"{count:>6}  {reason}")
+    click.echo(f"\n{closing(plan)}")
+
+
+def show_grid(plan: Plan) -> None:
+    """One row per initialiser, one column per task."""
+    groups: dict[tuple[str, str], list[PlannedCell]] = {}
+    for planned in plan.cells:
+        groups.setdefault((planned.task, planned.initializer), []).append(planned)
+    tasks = list(dict.fromkeys(task for task, _ in groups))
+    initializers = list(dict.fromkeys(initializer for _, initializer in groups))
+    rows = [[name, *(summary(groups.get((task, name), [])) for task in tasks)] for name in initializers]
+    print_table(["initializer", *tasks], rows)
+
+
+def summary(cells: list[PlannedCell]) -> str:
+    """`3 run, 2 reuse`."""
+    return ", ".join(f"{count} {action}" for action, count in Counter(planned.action for planned in cells).items())
+
+
+def closing(plan: Plan) -> str:
+    """What a run would do, in one line, with its cost."""
+    run = len(plan.to_run())
+    if not run:
+        return f"Nothing to do, {len(plan.with_action('reuse'))} cells reused."
+    return f"{run} cell{'' if run == 1 else 's'} to train; {cost(plan.estimate())}."
+
+
+def cost(estimate: Estimate | None) -> str:
+    """The estimate in words."""
+    if estimate is None:
+        return "time unknown, nothing comparable has run yet"
+    text = f"about {duration(estimate.seconds)} of one worker"
+    return f"{text} for {estimate.known} of them, unknown for {estimate.unknown}" if estimate.unknown else text
+
+
+def duration(seconds: float) -> str:
+    """`2 h 5 min`, `3 min 20 s`, `4.2 s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
