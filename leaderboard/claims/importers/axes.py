@@ -1,0 +1,190 @@
+"""Decide which axis of a table holds the methods and which the tasks, by what the table itself says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from leaderboard.claims.importers import words
+from leaderboard.claims.importers.facts import facts_of
+from leaderboard.claims.importers.grid import Grid
+from leaderboard.claims.importers.layout import Block, Layout, Readings
+from leaderboard.claims.importers.mapping import Axis, TableMapping
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What labels that no rule explains stand for, per label column and for the column headers."""
+
+    labels: tuple[str, ...]
+    """One of method, task, model, metric, split, subset, budget, aggregation, skip per label column."""
+    columns: tuple[str, ...]
+    """The same per header row; a shorter tuple is continued with its last entry."""
+    assumed: bool = False
+    reason: str = ""
+
+    def column(self, header_row: int) -> str:
+        return self.columns[min(header_row, len(self.columns) - 1)]
+
+    def __str__(self) -> str:
+        rows = ", ".join(self.labels) or "none"
+        return f"rows: {rows}; columns: {', '.join(dict.fromkeys(self.columns))}"
+
+
+def find_axes(grid: Grid, layout: Layout, block: Block, readings: Readings, entry: TableMapping) -> Axes:
+    """The mapping's word first, then header words such as `Method`, then known names, then where bold stands."""
+    heads = [corner_text(grid, block, column) for column in range(layout.label_columns)]
+    kinds = _given(entry.rows, layout.label_columns) or [
+        words.head_kind(text) or _attribute_kind(text) for text in heads
+    ]
+    spanning = _column_word(grid, layout, block, heads)
+    given_columns = _as_tuple(entry.columns)
+    rows = _rows_word(kinds) or (_other(spanning) if spanning else None)
+    if rows is None and given_columns:
+        rows = "task" if "method" in given_columns else "method"
+    if rows is not None:
+        return _finish(kinds, rows, given_columns, spanning, heads, False, "stated by a header or the mapping")
+    rows, reason = _by_names(grid, layout, block)
+    if rows is None:
+        rows, reason = _by_style(grid, layout, block, readings)
+    assumed = rows is None
+    return _finish(kinds, rows or "method", given_columns, spanning, heads, assumed, reason or "by convention")
+
+
+def corner_text(grid: Grid, block: Block, column: int) -> str:
+    """The lowest header over a label column."""
+    texts = [words.label_of(grid.rows[row][column].text).text for row in block.header]
+    return next((text for text in reversed(texts) if text), "")
+
+
+def _as_tuple(axis: Axis | tuple[Axis, ...] | None) -> tuple[str, ...]:
+    if axis is None:
+        return ()
+    return (axis,) if isinstance(axis, str) else tuple(axis)
+
+
+def _given(axis: Axis | tuple[Axis, ...] | None, count: int) -> list[str | None] | None:
+    given = _as_tuple(axis)
+    if not given:
+        return None
+    kinds: list[str | None] = [None if kind == "auto" else kind for kind in given]
+    return (kinds + [None] * count)[: max(count, len(kinds))][:count] if count else []
+
+
+def _attribute_kind(head: str) -> str | None:
+    if words.is_budget(head):
+        return "budget"
+    return "subset" if words.is_attribute(head) else None
+
+
+def _rows_word(kinds: list[str | None]) -> str | None:
+    """The axis that the label columns state: method wins, a lone model column is the method."""
+    if "method" in kinds or "model" in kinds:
+        return "method"
+    return "task" if "task" in kinds else None
+
+
+def _other(kind: str) -> str:
+    return "task" if kind == "method" else "method"
+
+
+def _column_word(grid: Grid, layout: Layout, block: Block, heads: list[str]) -> str | None:
+    """`Method` or `Data set` written across the columns, or behind the backslash of a corner such as `Task \\\\ Method`."""
+    for row in block.header:
+        for column in range(layout.label_columns, grid.columns):
+            kind = words.head_kind(grid.rows[row][column].text)
+            if kind in ("method", "task", "model") and grid.rows[row][column].column_span > 1:
+                return "task" if kind == "task" else "method"
+    for head in heads:
+        left, slash, right = head.partition("\\")
+        if slash and words.head_kind(left) and words.head_kind(right):
+            return "task" if words.head_kind(right) == "task" else "method"
+    return None
+
+
+def _by_names(grid: Grid, layout: Layout, block: Block) -> tuple[str | None, str]:
+    """Compare how many labels of each axis are known data sets and how many are known methods."""
+    rows = _row_labels(grid, layout, block)
+    columns = _column_labels(grid, layout, block)
+    lean = _lean(columns) - _lean(rows)
+    if abs(lean) < 1e-9:
+        return None, ""
+    return ("method" if lean > 0 else "task"), "known data sets and methods among the labels"
+
+
+def _lean(labels: list[str]) -> float:
+    """+1 when every label is a known data set, −1 when every one is a known method."""
+    if not labels:
+        return 0.0
+    return sum(
+        words.is_dataset(label) - (words.is_method(label) and not words.is_dataset(label)) for label in labels
+    ) / len(labels)
+
+
+def _row_labels(grid: Grid, layout: Layout, block: Block) -> list[str]:
+    texts = (grid.rows[row][column].text for row in block.rows for column in range(layout.label_columns))
+    return _unexplained(texts)
+
+
+def _column_labels(grid: Grid, layout: Layout, block: Block) -> list[str]:
+    columns = range(layout.label_columns, grid.columns)
+    texts = (
+        grid.rows[row][column].text
+        for row in block.header
+        for column in columns
+        if not words.is_attribute(grid.rows[row][column].text)
+    )
+    return _unexplained(texts)
+
+
+def _unexplained(texts: Iterable[str]) -> list[str]:
+    """Distinct labels that are a task or a method: neither metric, split, average nor difference."""
+    kept = []
+    for text in dict.fromkeys(text for text in texts if text):
+        facts = facts_of(text)
+        if facts.residual or ("task" in facts.fields and facts.role is None):
+            kept.append(facts.residual or facts.fields["task"])
+    return kept
+
+
+def _by_style(grid: Grid, layout: Layout, block: Block, readings: Readings) -> tuple[str | None, str]:
+    """One bold number per column, several per row: methods are in the rows; and the other way round. Differences likewise."""
+    bold: list[tuple[int, int]] = []
+    deltas: list[tuple[int, int]] = []
+    for row in block.rows:
+        for column in range(layout.label_columns, grid.columns):
+            for number in readings.at(row, column).numbers[:1]:
+                if number.style.bold:
+                    bold.append((row, column))
+                if number.delta is not None:
+                    deltas.append((row, column))
+    for marked, what in ((bold, "where bold stands"), (deltas, "where differences stand")):
+        if marked:
+            per_row = max(Counter(row for row, _ in marked).values())
+            per_column = max(Counter(column for _, column in marked).values())
+            if per_column == 1 < per_row:
+                return "method", what
+            if per_row == 1 < per_column:
+                return "task", what
+    return None, ""
+
+
+def _finish(
+    kinds: list[str | None],
+    rows: str,
+    given: tuple[str, ...],
+    spanning: str | None,
+    heads: list[str],
+    assumed: bool,
+    reason: str,
+) -> Axes:
+    """Fill in what the label columns without a word of their own are: one holds `rows`, the others describe it."""
+    filled = list(kinds)
+    if rows == "method" and "method" not in filled and "model" in filled:
+        filled[filled.index("model")] = "method"
+    if rows not in filled and None in filled:
+        named = [index for index, kind in enumerate(filled) if kind is None]
+        filled[named[0]] = rows
+    columns = given or (spanning or _other(rows),)
+    return Axes(tuple(kind or "subset" for kind in filled), columns, assumed, reason)

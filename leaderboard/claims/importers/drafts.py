@@ -1,0 +1,160 @@
+"""The last step: numbers with their facts, completed by what holds for the whole table, become claims."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from leaderboard.claims.importers import words
+from leaderboard.claims.importers.facts import Facts
+from leaderboard.claims.importers.grid import Cell, Grid
+from leaderboard.claims.importers.mapping import TableMapping
+from leaderboard.claims.importers.numbers import Number
+from leaderboard.claims.model import Claim, Delta, Direction, Scope, Spread, SpreadKind, Where
+
+SCOPE_FIELDS = frozenset(Scope.model_fields)
+
+
+@dataclass
+class Draft:
+    """A number on its way to a claim; its unit needs the whole table."""
+
+    number: Number
+    facts: Facts
+    where: Where
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Context:
+    """What holds for every number of the table."""
+
+    facts: Facts
+    n: int | None
+    spread: SpreadKind
+    baseline: str | None
+
+
+def of_compound(item: words.Compound) -> Facts:
+    """Facts of a metric found in running text."""
+    fields = {"metric": item.name}
+    if item.split:
+        fields["split"] = item.split
+    if item.aggregation:
+        fields["aggregation"] = item.aggregation
+    return Facts(fields, item.metric)
+
+
+def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
+    """What the mapping and the caption say for the whole table."""
+    facts = Facts({key: value for key, value in entry.scope.model_dump().items() if value is not None})
+    if isinstance(entry.metric, str):
+        facts = Facts({**facts.fields, "metric": entry.metric}, words.metric_of(entry.metric))
+    elif "metric" not in facts.fields and len(said := words.metrics_in(grid.caption)) == 1:
+        facts = facts.over(of_compound(said[0]))
+    facts = replace(facts, percent="%" in grid.caption, direction=words.direction_in(grid.caption))
+    task = words.dataset_in(grid.caption)
+    if task is not None and not any("task" in draft.facts.fields for draft in drafts):
+        facts = facts.over(Facts({"task": task}))
+    n = entry.n if entry.n is not None else words.runs_in(grid.caption)
+    spread = entry.spread or words.spread_in(grid.caption) or "unknown"
+    return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts))
+
+
+_TO_BASELINE = ("over", "relative to", "compared to", "compared with", "against", "vs.", "vs")
+
+
+def _baseline(caption: str, drafts: list[Draft]) -> str | None:
+    """The one method that the caption says differences are taken to, as in `gains over Default`."""
+    text = " ".join(caption.lower().replace(" the ", " ").split())
+    methods = dict.fromkeys(draft.facts.fields.get("method", "") for draft in drafts if draft.number.delta is not None)
+    every = dict.fromkeys(draft.facts.fields.get("method", "") for draft in drafts)
+    if not methods:
+        return None
+    named = [name for name in every if len(name) > 1 and any(f"{lead} {name.lower()}" in text for lead in _TO_BASELINE)]
+    return named[0] if len(named) == 1 else None
+
+
+def finish(drafts: list[Draft], context: Context, entry: TableMapping) -> list[Claim]:
+    """One claim per draft, in order."""
+    for draft in drafts:
+        draft.facts = _complete(draft.facts, context.facts)
+    shares = _share_units(drafts)
+    styled = any(draft.number.style.bold or draft.number.style.underline for draft in drafts)
+    return [_claim(draft, context, entry, shares, styled) for draft in drafts]
+
+
+def _complete(facts: Facts, table: Facts) -> Facts:
+    """Add what holds for the table. Its metric, unit and direction do not reach numbers with another metric of their own."""
+    if "metric" in facts.fields and facts.fields["metric"] != table.fields.get("metric"):
+        share = facts.metric is not None and facts.metric.is_share
+        fields = {key: value for key, value in table.fields.items() if key not in ("metric", "aggregation", "split")}
+        table = Facts(fields, percent=table.percent and share)
+    return facts.over(table)
+
+
+def _share_units(drafts: list[Draft]) -> dict[str, str]:
+    """Metric → percent or fraction, for shares of items: percent when any of the table's numbers is above 1."""
+    largest: dict[str, Decimal] = defaultdict(Decimal)
+    for draft in drafts:
+        metric = draft.facts.metric
+        if metric is not None and metric.is_share:
+            name = draft.facts.fields.get("metric", "")
+            largest[name] = max(largest[name], abs(Decimal(draft.number.printed)))
+    return {name: "percent" if value > 1 else "fraction" for name, value in largest.items()}
+
+
+def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str, str], styled: bool) -> Claim:
+    number, facts = draft.number, draft.facts
+    optional: dict[str, Any] = {
+        "n": context.n,
+        "items": entry.items,
+        "role": facts.role or (facts.metric and facts.metric.role),
+    }
+    if optional["role"]:
+        optional["group"] = f"{draft.where.table}/{draft.where.row}"
+    if number.spread is not None:
+        optional["spread"] = Spread(printed=number.spread, kind=context.spread, ddof=entry.ddof)
+    if number.delta is not None:
+        optional["delta"] = Delta(printed=number.delta, baseline=context.baseline, relative=entry.relative)
+    if styled:
+        optional |= {"bold": number.style.bold, "underline": number.style.underline}
+    return Claim(
+        printed=number.printed,
+        scope=Scope(**_scope(draft)),
+        where=draft.where,
+        unit=entry.unit or _unit(draft, shares),
+        rounding=entry.rounding,
+        direction=_direction(facts, entry),
+        **{key: value for key, value in optional.items() if value is not None},
+    )
+
+
+def _scope(draft: Draft) -> dict[str, str]:
+    """Scope fields; unit letters belong to the metric, a footnote mark sets a number apart from unmarked ones."""
+    fields = {key: value for key, value in draft.facts.fields.items() if key in SCOPE_FIELDS}
+    if draft.number.suffix:
+        fields["metric"] = f"{fields.get('metric', '')} ({draft.number.suffix})".strip()
+    if draft.number.marks:
+        fields["subset"] = "; ".join(part for part in (fields.get("subset"), f"marked {draft.number.marks}") if part)
+    return fields
+
+
+def _direction(facts: Facts, entry: TableMapping) -> Direction:
+    if facts.role == "delta":
+        return "unknown"
+    given = entry.directions.get(facts.fields.get("metric", ""))
+    if given is not None or facts.direction != "unknown":
+        return given or facts.direction
+    return facts.metric.direction if facts.metric is not None else "unknown"
+
+
+def _unit(draft: Draft, shares: dict[str, str]) -> Any:
+    metric = draft.facts.metric
+    if draft.number.percent or draft.facts.percent:
+        return "percent"
+    if metric is None:
+        return "raw"
+    return shares.get(draft.facts.fields.get("metric", ""), "raw") if metric.is_share else metric.unit

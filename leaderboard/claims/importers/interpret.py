@@ -1,0 +1,296 @@
+"""From a grid of cells to claims: every number that can be read, and a list of what cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from leaderboard.claims.importers import words
+from leaderboard.claims.importers.axes import Axes, corner_text, find_axes
+from leaderboard.claims.importers.drafts import Draft, context_of, finish, of_compound
+from leaderboard.claims.importers.facts import Facts, facts_of
+from leaderboard.claims.importers.grid import Cell, Grid
+from leaderboard.claims.importers.layout import Block, Layout, Readings, find_layout
+from leaderboard.claims.importers.mapping import TableMapping
+from leaderboard.claims.importers.numbers import Brackets, Reading
+from leaderboard.claims.importers.result import Place, TableSummary, Unread
+from leaderboard.claims.model import Claim, Where
+
+
+@dataclass
+class TableReading:
+    """What one table gave."""
+
+    summary: TableSummary
+    claims: list[Claim] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+
+
+def read_table(grid: Grid, entry: TableMapping) -> TableReading:
+    """Claims of one table under its mapping entry (an empty one when there is none)."""
+    reader = _Reader(grid, entry)
+    return reader.read()
+
+
+class _Reader:
+    def __init__(self, grid: Grid, entry: TableMapping) -> None:
+        self.grid = grid
+        self.entry = (
+            entry if entry.brackets is not None else entry.model_copy(update={"brackets": _brackets_said(grid.caption)})
+        )
+        self.name = entry.name or grid.name
+        self.readings = Readings(grid, self.entry)
+        self.drafts: list[Draft] = []
+        self.unread: list[Unread] = []
+        self.notes = list(grid.notes)
+        self.axes: list[Axes] = []
+        self.missing = 0
+
+    def read(self) -> TableReading:
+        if self.grid.columns == 0:
+            return TableReading(self._summary())
+        layout = find_layout(self.grid, self.readings, self.entry)
+        for block in layout.blocks:
+            self._block(layout, block)
+        context = context_of(self.grid, self.entry, self.drafts)
+        claims = finish(self.drafts, context, self.entry)
+        if any(claim.scope.metric is None for claim in claims):
+            self.notes.append(
+                "no header and no caption names the metric of some numbers; give `metric:` in a mapping file"
+            )
+        places = [Place(draft.cell.line, draft.cell.column) for draft in self.drafts]
+        return TableReading(self._summary(), claims, places, self.unread)
+
+    def _summary(self) -> TableSummary:
+        axes = "; ".join(dict.fromkeys(str(axis) for axis in self.axes)) or "none"
+        return TableSummary(
+            self.name, self.grid.line, self.grid.label, self.grid.caption[:300], len(self.grid.rows), self.grid.columns, len(self.drafts),
+            self.missing, axes, any(axis.assumed for axis in self.axes), tuple(dict.fromkeys(self.notes)),
+        )  # fmt: skip
+
+    def _block(self, layout: Layout, block: Block) -> None:
+        if not block.rows:
+            return
+        axes = find_axes(self.grid, layout, block, self.readings, self.entry)
+        self.axes.append(axes)
+        columns = {
+            column: self._column(layout, block, axes, column)
+            for column in range(layout.label_columns, self.grid.columns)
+        }
+        kinds = {column: self._column_use(block, column) for column in columns}
+        corner = self._corner(layout, block)
+        for row in block.rows:
+            label, facts = self._row(layout, block, axes, row)
+            if label in self.entry.skip_rows:
+                continue
+            facts = self._with_attributes(facts, row, columns, kinds).over(corner)
+            for column, (header, column_facts) in columns.items():
+                if kinds[column] == "numbers" and (row, column) not in self.grid.covered:
+                    self._cell(row, column, label, header, _join(facts, column_facts))
+
+    def _column(self, layout: Layout, block: Block, axes: Axes, column: int) -> tuple[str, Facts]:
+        """Header path and facts of a column, its lowest header first in line."""
+        facts = Facts()
+        path: list[str] = []
+        last: Cell | None = None
+        for depth, row in enumerate(block.header):
+            cell = self.grid.rows[row][column]
+            if cell is last or not cell.text:
+                continue
+            last = cell
+            path.append(cell.text)
+            if self._is_axis_word(cell, layout):
+                continue
+            facts = self._label(cell.text, axes.column(depth)).over(facts)
+        return " / ".join(path), facts
+
+    def _is_axis_word(self, cell: Cell, layout: Layout) -> bool:
+        kind = words.head_kind(cell.text)
+        return kind in ("method", "task", "model", "metric") and cell.column_span > 1
+
+    def _label(self, text: str, kind: str) -> Facts:
+        """Facts of a label on an axis of the given kind; the mapping's `labels` and `roles` come first."""
+        role = self.entry.roles.get(text)
+        given = self.entry.labels.get(text)
+        if given is not None:
+            fields = {key: value for key, value in given.model_dump().items() if value is not None}
+            return Facts(fields, words.metric_of(fields.get("metric", "")), role=role)
+        if kind == "skip":
+            return Facts()
+        facts = facts_of(text)
+        label = words.label_of(text)
+        if kind in ("method", "model") and not facts.parts and facts.metric is None and facts.role != "delta":
+            facts = Facts(
+                {kind: label.text} if label.text else {},
+                direction=facts.direction,
+                percent=facts.percent,
+                role=facts.role,
+            )
+        elif kind == "metric" and facts.metric is None and not facts.parts:
+            facts = Facts({"metric": label.text}, direction=facts.direction, percent=facts.percent, role=facts.role)
+        elif facts.residual:
+            fields = {**facts.fields, kind: facts.residual} if kind not in facts.fields else facts.fields
+            facts = replace(facts, fields=fields, residual="")
+        return replace(facts, role=role) if role else facts
+
+    def _column_use(self, block: Block, column: int) -> str:
+        """`numbers`, `attribute` (describes the row), `text` or `skip`."""
+        headers = [self.grid.rows[row][column].text for row in block.header]
+        lowest = next((text for text in reversed(headers) if text), "")
+        if any(text in self.entry.skip_columns for text in headers if text):
+            return "skip"
+        if lowest in self.entry.labels:
+            return "numbers"
+        if words.is_attribute(words.label_of(lowest).text) and facts_of(lowest).metric is None:
+            return "attribute"
+        numbers = sum(self.readings.is_number(row, column) for row in block.rows)
+        text = sum(
+            bool(self.readings.at(row, column).problem) and not self.readings.is_number(row, column)
+            for row in block.rows
+        )
+        return "numbers" if numbers >= text else "text"
+
+    def _corner(self, layout: Layout, block: Block) -> Facts:
+        """A metric written over the labels, such as `Top-1 (%)` in an empty corner."""
+        facts = Facts()
+        for column in range(layout.label_columns):
+            found = facts_of(corner_text(self.grid, block, column))
+            if found.metric is not None or found.parts:
+                facts = replace(found, residual="").over(facts)
+        return facts
+
+    def _row(self, layout: Layout, block: Block, axes: Axes, row: int) -> tuple[str, Facts]:
+        """Label and facts of a row: its group heading, then its label columns."""
+        facts, path = Facts(), []
+        heading = layout.headings.get(row)
+        if heading:
+            path.append(heading)
+            facts = self._heading(heading, axes)
+        last: Cell | None = None
+        for column in range(layout.label_columns):
+            cell = self.grid.rows[row][column]
+            if cell is last or not cell.text:
+                continue
+            last = cell
+            path.append(cell.text)
+            kind = axes.labels[column] if column < len(axes.labels) else "subset"
+            facts = _stack(facts, self._row_label(cell.text, kind, corner_text(self.grid, block, column), axes))
+        return " / ".join(path), facts
+
+    def _row_label(self, text: str, kind: str, head: str, axes: Axes) -> Facts:
+        if kind in ("subset", "budget") and text not in self.entry.labels:
+            plain = facts_of(text)
+            if plain.metric is not None or plain.parts or "split" in plain.fields:
+                return replace(plain, residual="")
+            return Facts({kind: f"{text} {head}".strip() if kind == "budget" else f"{head}={text}".strip("=")})
+        return self._label(text, kind)
+
+    def _heading(self, text: str, axes: Axes) -> Facts:
+        """A group heading: a data set, metric or split when it is one, otherwise only a subset."""
+        facts = self._label(text, "subset")
+        if "task" in facts.fields and "task" in axes.labels:
+            return replace(facts, fields={"subset": text})
+        return facts
+
+    def _with_attributes(
+        self, facts: Facts, row: int, columns: dict[int, tuple[str, Facts]], kinds: dict[int, str]
+    ) -> Facts:
+        """Add `epochs = 300`, `resolution = 224` and the like to the scope of a row."""
+        for column, use in kinds.items():
+            value = self.grid.rows[row][column].text
+            header = words.label_of(columns[column][0].rpartition(" / ")[2]).text
+            if use != "attribute" or not value or self.readings.at(row, column).missing or len(value) > 80:
+                continue
+            if words.is_budget(header):
+                facts = replace(facts, fields={**facts.fields, "budget": f"{value} {header}"})
+            elif not _is_link(header):
+                facts = _stack(facts, Facts({"subset": f"{header}={value}"}))
+        return facts
+
+    def _cell(self, row: int, column: int, label: str, header: str, facts: Facts) -> None:
+        cell = self.grid.rows[row][column]
+        reading = self.readings.at(row, column)
+        where = Where(table=self.name, row=label[:300], column=header[:300])
+        if reading.missing:
+            self.missing += 1
+            return
+        if reading.problem:
+            self._reject(cell, reading.problem_text or cell.text, reading.problem)
+        if not reading.numbers:
+            return
+        if cell.column_span > 1 or cell.row_span > 1:
+            self._reject(
+                cell, cell.text, "one number over several rows or columns; which of them it belongs to is not said"
+            )
+            return
+        self._numbers(reading, facts, where, cell)
+
+    def _numbers(self, reading: Reading, facts: Facts, where: Where, cell: Cell) -> None:
+        parts = self._parts(facts, len(reading.numbers))
+        if parts is None:
+            self._reject(
+                cell, cell.text, f"{len(reading.numbers)} numbers in one cell and no header says what each one is"
+            )
+            return
+        for number, part in zip(reading.numbers, parts, strict=True):
+            if not number.printed:
+                self.missing += 1
+                continue
+            self.drafts.append(Draft(number, replace(part.over(facts), parts=()), where, cell))
+
+    def _parts(self, facts: Facts, count: int) -> tuple[Facts, ...] | None:
+        """Facts of the first, second ... number of a cell, from its headers, the mapping, or the caption."""
+        if count == 1:
+            return (Facts(),)
+        if isinstance(self.entry.metric, tuple) and len(self.entry.metric) == count:
+            return tuple(self._label(name, "metric") for name in self.entry.metric)
+        if len(facts.parts) == count:
+            return facts.parts
+        said = words.metrics_in(self.grid.caption)
+        if not facts.parts and facts.metric is None and len(said) == count:
+            return tuple(of_compound(item) for item in said)
+        return None
+
+    def _reject(self, cell: Cell, text: str, reason: str) -> None:
+        self.unread.append(Unread(self.name, cell.line, cell.column, text[:200], reason))
+
+
+def _is_link(header: str) -> bool:
+    return header.lower() in {
+        "config",
+        "download",
+        "weights",
+        "weight",
+        "code",
+        "paper",
+        "link",
+        "reference",
+        "ref",
+        "#",
+        "rank",
+        "index",
+        "no",
+    }
+
+
+def _stack(facts: Facts, more: Facts) -> Facts:
+    """Add a label of the same row; two labels of one field are joined in reading order."""
+    fields = dict(facts.fields)
+    for key, value in more.fields.items():
+        joined = key in fields and key in ("method", "subset", "task", "model") and fields[key] != value
+        fields[key] = (
+            f"{fields[key]}; {value}" if joined and key == "subset" else f"{fields[key]} / {value}" if joined else value
+        )
+    return replace(more.over(facts), fields=fields)
+
+
+def _join(row: Facts, column: Facts) -> Facts:
+    """Facts of a cell. A role from either axis counts; the column's metric wins over the row's corner."""
+    return column.over(row)
+
+
+def _brackets_said(caption: str) -> Brackets | None:
+    """`(std in parentheses)` and its like: a bare number in brackets is the spread."""
+    text = caption.lower()
+    in_brackets = any(word in text for word in ("parenthes", "bracket", "subscript"))
+    return "spread" if in_brackets and words.spread_in(text) is not None else None

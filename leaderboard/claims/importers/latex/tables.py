@@ -1,0 +1,358 @@
+"""Find the tables of a LaTeX source and split them into rows and cells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from benchmark.errors import DataError
+from leaderboard.claims.importers.bounds import MAX_TABLES
+from leaderboard.claims.importers.grid import Cell, SourceTable
+from leaderboard.claims.importers.latex.cells import CellReader
+from leaderboard.claims.importers.latex.macros import Expander, collect
+from leaderboard.claims.importers.latex.tokens import Positions, Token, argument, option, plain, skip_space, tokenize
+from leaderboard.claims.importers.mapping import Mapping
+
+_FLOATS = {
+    "table",
+    "wraptable",
+    "sidewaystable",
+    "subtable",
+    "minipage",
+    "threeparttable",
+    "center",
+    "figure",
+    "SCtable",
+    "margintable",
+}
+_TABULARS = {"tabular": 0, "tabularx": 1, "longtable": 0, "tabulary": 1, "tabu": 0, "longtabu": 0, "NiceTabular": 0, "supertabular": 0,
+             "xltabular": 1, "tblr": 0, "array": 0, "deluxetable": 0}  # fmt: skip
+"""Environment (without its star) → arguments before the column specification."""
+_RULES = {"\\toprule": 0, "\\midrule": 0, "\\bottomrule": 0, "\\hline": 0, "\\Xhline": 1, "\\specialrule": 3, "\\hdashline": 0,
+          "\\firsthline": 0, "\\lasthline": 0, "\\thickhline": 0, "\\heavyrule": 0, "\\hlineB": 1}  # fmt: skip
+_HALF_RULES = {"\\cmidrule": 1, "\\cline": 1, "\\cdashline": 1, "\\cdashlinelr": 1, "\\cmidrulelr": 1, "\\addlinespace": 0, "\\morecmidrules": 0,
+               "\\noalign": 1, "\\rowcolor": 1, "\\arrayrulecolor": 1, "\\rowcolors": 3, "\\rowfont": 1, "\\noalignstretch": 0, "\\hhline": 1,
+               "\\centering": 0, "\\small": 0, "\\pagebreak": 0, "\\nopagebreak": 0, "\\rule": 2}  # fmt: skip
+_LONG_MARKS = ("\\endfirsthead", "\\endhead", "\\endfoot", "\\endlastfoot")
+
+
+@dataclass
+class _Environment:
+    name: str
+    start: int
+    """Index of the first token behind \\begin{name}."""
+    end: int = -1
+    """Index of its \\end."""
+    parent: int = -1
+    captions: list[list[Token]] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+
+def read_latex(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
+    """Tables in the order of the source, and notes on what was left out (files that \\input would add)."""
+    tokens = tokenize(source)
+    expander = Expander(collect(tokens), path)
+    positions = Positions(source)
+    environments = _environments(tokens)
+    tables: list[SourceTable] = []
+    owners: list[int] = []
+    for index, environment in enumerate(environments):
+        if environment.name.rstrip("*") not in _TABULARS or _inside_tabular(environments, index) or environment.end < 0:
+            continue
+        if len(tables) == MAX_TABLES:
+            raise DataError(f"{path}: expected at most {MAX_TABLES} tables in one file; split it")
+        table = _Reader(expander, positions, mapping, environments).read(tokens, index)
+        if table is not None:
+            tables.append(table)
+            owners.append(_owner(environments, index))
+    _number(tables, owners)
+    return tables, _input_notes(tokens)
+
+
+def _number(tables: list[SourceTable], owners: list[int]) -> None:
+    """Name the tables as they will be printed: one number per captioned float, letters for the parts of one."""
+    numbers = {owner: number for number, owner in enumerate(dict.fromkeys(owners), start=1)}
+    parts: Counter[int] = Counter()
+    for table, owner in zip(tables, owners, strict=True):
+        table.name = f"Table {numbers[owner]}"
+        if owners.count(owner) > 1:
+            parts[owner] += 1
+            table.name += f" ({chr(96 + parts[owner])})" if parts[owner] <= 26 else f" ({parts[owner]})"
+
+
+def _input_notes(tokens: list[Token]) -> list[str]:
+    """\\input and \\include are not followed; the reader is told which files to import as well."""
+    notes = []
+    for at, token in enumerate(tokens):
+        if token.kind == "command" and token.text in ("\\input", "\\include"):
+            name = plain(argument(list(tokens[at + 1 : at + 12]), 0)[0])
+            notes.append(f"{token.text}{{{name[:80]}}} is not followed; import that file too if it holds tables")
+    return notes[:50]
+
+
+def _environments(tokens: list[Token]) -> list[_Environment]:
+    """All environments with their ends, parents, captions and labels. An \\end closes the nearest open one of its name."""
+    found: list[_Environment] = []
+    stack: list[int] = []
+    for at, token in enumerate(tokens):
+        if token.kind != "command":
+            continue
+        if token.text == "\\begin":
+            name, behind = _name(tokens, at + 1)
+            found.append(_Environment(name, behind, parent=stack[-1] if stack else -1))
+            stack.append(len(found) - 1)
+        elif token.text == "\\end":
+            name, _ = _name(tokens, at + 1)
+            for depth in range(len(stack) - 1, max(-1, len(stack) - 30), -1):
+                if found[stack[depth]].name == name:
+                    found[stack[depth]].end = at
+                    del stack[depth:]
+                    break
+        elif token.text in ("\\caption", "\\captionof", "\\tablecaption", "\\subcaption", "\\label") and stack:
+            _attach(tokens, at, found[stack[-1]])
+    return found
+
+
+def _name(tokens: list[Token], at: int) -> tuple[str, int]:
+    parts = tokens[at : at + 8]
+    close = next((index for index, token in enumerate(parts) if token.kind == "close"), -1)
+    if not parts or skip_space(parts, 0) >= len(parts) or parts[skip_space(parts, 0)].kind != "open" or close < 0:
+        return "", at
+    return plain(parts[skip_space(parts, 0) + 1 : close]), at + close + 1
+
+
+def _attach(tokens: list[Token], at: int, environment: _Environment) -> None:
+    window = list(tokens[at + 1 : at + 1500])
+    behind = 1 if window and window[0].kind == "text" and window[0].text == "*" else 0
+    if tokens[at].text == "\\captionof":
+        behind = argument(window, behind)[1]
+    _, behind = option(window, behind)
+    content, _ = argument(window, behind)
+    if tokens[at].text == "\\label":
+        environment.labels.append(plain(content)[:200])
+    else:
+        labels = [index for index, token in enumerate(content) if token.kind == "command" and token.text == "\\label"]
+        for index in labels:
+            environment.labels.append(plain(argument(list(content[index + 1 :]), 0)[0])[:200])
+        environment.captions.append(content)
+
+
+def _inside_tabular(environments: list[_Environment], index: int) -> bool:
+    parent = environments[index].parent
+    for _ in range(64):
+        if parent < 0:
+            return False
+        if environments[parent].name.rstrip("*") in _TABULARS and environments[parent].end > environments[index].start:
+            return True
+        parent = environments[parent].parent
+    return True
+
+
+def _around(environments: list[_Environment], index: int) -> list[int]:
+    """The table itself (a longtable has its own caption) and the floats around it, inner ones first."""
+    found: list[int] = []
+    at = index
+    for _ in range(64):
+        environment = environments[at]
+        if environment.name.rstrip("*") in _FLOATS or at == index:
+            found.append(at)
+        at = environment.parent
+        if at < 0:
+            break
+    return found
+
+
+def _owner(environments: list[_Environment], index: int) -> int:
+    """The environment whose caption numbers the table: the nearest one with a caption, else the outermost float."""
+    around = _around(environments, index)
+    subtables = {"subtable", "subfigure"}
+    captioned = [
+        at for at in around if environments[at].captions and environments[at].name.rstrip("*") not in subtables
+    ]
+    floats = [at for at in around if environments[at].name.rstrip("*") in _FLOATS]
+    return captioned[0] if captioned else floats[-1] if floats else index
+
+
+class _Reader:
+    """Reads one tabular."""
+
+    def __init__(
+        self, expander: Expander, positions: Positions, mapping: Mapping, environments: list[_Environment]
+    ) -> None:
+        self._expander = expander
+        self._positions = positions
+        self._macros: dict[str, str] = dict(mapping.macros)
+        self._environments = environments
+        self._unknown: dict[str, None] = {}
+
+    def read(self, tokens: list[Token], index: int) -> SourceTable | None:
+        environment = self._environments[index]
+        body = list(tokens[environment.start : environment.end])
+        at = _skip_specification(body, environment.name)
+        line, _ = self._positions.at(tokens[max(0, environment.start - 1)].offset)
+        rows, header = self._rows(self._expander.expand(body[at:]))
+        if not rows:
+            return None
+        caption, label = self._names(index)
+        notes = [
+            f"{command} is not defined in this file; its arguments were read as plain text" for command in self._unknown
+        ]
+        return SourceTable(rows, "", line, header, caption, label, True, notes[:20])
+
+    def _names(self, index: int) -> tuple[str, str]:
+        """Caption and label: those of the floats around the table, outer ones first."""
+        captions: list[str] = []
+        labels: list[str] = []
+        for at in _around(self._environments, index):
+            environment = self._environments[at]
+            captions = [self._plain(caption) for caption in environment.captions] + captions
+            labels += environment.labels
+        return " ".join(" ".join(captions).split())[:2000], labels[0] if labels else ""
+
+    def _plain(self, tokens: list[Token]) -> str:
+        return CellReader(self._macros).read(self._expander.expand(list(tokens)), 0, 0).text
+
+    def _rows(self, tokens: list[Token]) -> tuple[list[list[Cell]], int | None]:
+        """Rows of cells, and the number of rows above the first rule that has rows above and below it."""
+        rows: list[list[Cell]] = []
+        header: int | None = None
+        marks: dict[str, int] = {}
+        for content in _split_rows(tokens):
+            at, rules, mark = _lead(content)
+            if mark:
+                marks[mark] = len(rows)
+            if rules and rows and header is None:
+                header = len(rows)
+            cells = self._cells(content, at)
+            if any(cell.pieces for cell in cells):
+                rows.append(cells)
+        rows, header = _without_repeats(rows, header, marks)
+        return rows, header if header is not None and header < len(rows) else None
+
+    def _cells(self, content: list[Token], at: int) -> list[Cell]:
+        cells: list[Cell] = []
+        depth = nested = 0
+        start = at
+        for index in range(at, len(content) + 1):
+            token = content[index] if index < len(content) else None
+            if token is not None:
+                depth += (token.kind == "open") - (token.kind == "close")
+                if token.kind == "command":
+                    nested += (token.text == "\\begin") - (token.text == "\\end")
+            if token is None or (token.kind == "align" and depth <= 0 and nested <= 0):
+                cells.append(self._cell(content[start:index]))
+                start = index + 1
+        return cells
+
+    def _cell(self, tokens: list[Token]) -> Cell:
+        first = skip_space(tokens, 0)
+        offset = tokens[min(first, len(tokens) - 1)].offset if tokens else 0
+        reader = CellReader(self._macros)
+        cell = reader.read(tokens, *self._positions.at(offset))
+        self._unknown.update(dict.fromkeys(reader.unknown))
+        return cell
+
+
+def _skip_specification(tokens: list[Token], name: str) -> int:
+    """Index behind the arguments of \\begin{tabular}: position, width, columns."""
+    bare = name.rstrip("*")
+    before = _TABULARS[bare] + (name.endswith("*") and bare in ("tabular", "NiceTabular"))
+    at = 0
+    if bare in ("tabu", "longtabu"):
+        while at < len(tokens) and tokens[at].kind in ("text", "space", "command"):
+            at += 1
+    for _ in range(before):
+        at = argument(tokens, at)[1]
+    _, at = option(tokens, at)
+    return argument(tokens, at)[1]
+
+
+def _split_rows(tokens: list[Token]) -> list[list[Token]]:
+    """Split at \\\\ outside of groups and nested environments; `[2pt]` and `*` behind it are dropped."""
+    rows: list[list[Token]] = []
+    row: list[Token] = []
+    depth = nested = 0
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        at += 1
+        depth = max(0, depth + (token.kind == "open") - (token.kind == "close"))
+        if token.kind == "command":
+            nested = max(0, nested + (token.text == "\\begin") - (token.text == "\\end"))
+        ends = token.kind == "newline" or (token.kind == "command" and token.text == "\\cr")
+        if ends and depth == 0 and nested == 0:
+            rows.append(row)
+            row = []
+            at = _behind_newline(tokens, at)
+        else:
+            row.append(token)
+    rows.append(row)
+    return rows
+
+
+def _behind_newline(tokens: list[Token], at: int) -> int:
+    if at < len(tokens) and tokens[at].kind == "text" and tokens[at].text.startswith("*"):
+        rest = tokens[at].text[1:]
+        tokens[at] = Token("text" if rest else "space", rest or " ", tokens[at].offset)
+    if at < len(tokens) and tokens[at].kind == "text" and tokens[at].text.startswith("["):
+        length, behind = option(tokens, at)
+        if length is not None and _is_length(plain(length)):
+            return behind
+    return at
+
+
+def _is_length(text: str) -> bool:
+    return (
+        text[-2:] in ("pt", "ex", "em", "mm", "cm", "in", "bp")
+        or text.startswith("\\")
+        or text.endswith(("height", "width", "skip"))
+    )
+
+
+def _lead(tokens: list[Token]) -> tuple[int, bool, str]:
+    """Skip what stands before the first cell of a row: rules, spacing, longtable marks. Says whether a full rule was there."""
+    at, rules, mark = 0, False, ""
+    while True:
+        at = skip_space(tokens, at)
+        if at >= len(tokens) or tokens[at].kind != "command":
+            return at, rules, mark
+        name = tokens[at].text
+        if name in _RULES:
+            rules = True
+            at = _arguments(tokens, at + 1, _RULES[name])
+        elif name in _HALF_RULES:
+            at = _arguments(tokens, at + 1, _HALF_RULES[name])
+        elif name in _LONG_MARKS:
+            mark = name
+            at += 1
+        elif name in ("\\caption", "\\label", "\\captionof"):
+            at = _arguments(tokens, at + 1, 1)
+        else:
+            return at, rules, mark
+
+
+def _arguments(tokens: list[Token], at: int, count: int) -> int:
+    """Index behind options, a trim such as `(lr)`, and `count` mandatory arguments."""
+    _, at = option(tokens, at)
+    if at < len(tokens) and tokens[at].kind == "text" and tokens[at].text.startswith("("):
+        text = tokens[at].text
+        close = text.find(")")
+        if 0 <= close < len(text) - 1:
+            tokens[at] = Token("text", text[close + 1 :], tokens[at].offset + close + 1)
+        elif close >= 0:
+            at += 1
+    for _ in range(count):
+        _, at = option(tokens, at)
+        at = argument(tokens, at)[1]
+    return option(tokens, at)[1]
+
+
+def _without_repeats(
+    rows: list[list[Cell]], header: int | None, marks: dict[str, int]
+) -> tuple[list[list[Cell]], int | None]:
+    """longtable: keep the first head, drop the repeated head and the feet."""
+    if not marks:
+        return rows, header
+    body = max(marks.values())
+    first = marks.get("\\endfirsthead", marks.get("\\endhead", 0))
+    return rows[:first] + rows[body:], first or header

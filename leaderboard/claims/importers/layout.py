@@ -1,0 +1,169 @@
+"""Find the header rows, the label columns and the blocks of a grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from leaderboard.claims.importers import words
+from leaderboard.claims.importers.grid import Cell, Grid
+from leaderboard.claims.importers.mapping import TableMapping
+from leaderboard.claims.importers.numbers import Reading, read_cell
+
+MAX_HEADER_ROWS = 6
+
+
+@dataclass
+class Block:
+    """A header and the rows that it heads; a table may stack several."""
+
+    header: list[int]
+    rows: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Layout:
+    """Where labels and numbers stand in a grid."""
+
+    blocks: list[Block]
+    label_columns: int
+    headings: dict[int, str]
+    """Row → the group heading above it."""
+
+
+class Readings:
+    """The parsed cells of a grid, each parsed once."""
+
+    def __init__(self, grid: Grid, entry: TableMapping) -> None:
+        self.grid = grid
+        self._entry = entry
+        self._known: dict[int, Reading] = {}
+
+    def at(self, row: int, column: int) -> Reading:
+        cell = self.grid.rows[row][column]
+        reading = self._known.get(id(cell))
+        if reading is None:
+            reading = self._known[id(cell)] = read_cell(cell, self._entry.brackets, self._entry.decimal_comma)
+        return reading
+
+    def is_number(self, row: int, column: int) -> bool:
+        return bool(self.at(row, column).numbers)
+
+
+def find_layout(grid: Grid, readings: Readings, entry: TableMapping) -> Layout:
+    """Header rows, label columns, stacked blocks and group headings of a grid with at least one row and column."""
+    heads = _header_rows(grid, readings, entry)
+    labels = _label_columns(grid, readings, entry, heads)
+    layout = Layout([Block(list(range(heads)))], labels, {})
+    heading = ""
+    for row in range(heads, len(grid.rows)):
+        kind = _row_kind(grid, readings, row, labels)
+        if kind == "heading":
+            heading = next(cell.text for cell in grid.rows[row] if cell.text)
+        elif kind == "header" and _heads_numbers(grid, readings, row, labels):
+            if layout.blocks[-1].rows or row == heads == 0:
+                layout.blocks.append(Block([]))
+                heading = ""
+            layout.blocks[-1].header.append(row)
+        elif kind != "blank":
+            layout.blocks[-1].rows.append(row)
+            if heading:
+                layout.headings[row] = heading
+    return layout
+
+
+def _header_rows(grid: Grid, readings: Readings, entry: TableMapping) -> int:
+    if entry.header_rows is not None:
+        return min(entry.header_rows, len(grid.rows))
+    count = grid.header_rows or 0
+    if count > MAX_HEADER_ROWS or any(_has_decimals(readings, row) for row in range(min(count, len(grid.rows)))):
+        count = 0
+    return min(_leading_text_rows(grid, readings, count), len(grid.rows))
+
+
+def _has_decimals(readings: Readings, row: int) -> bool:
+    """Whether a row can be no header: it holds numbers with a decimal point besides its first cell."""
+    found = [readings.at(row, column) for column in range(1, readings.grid.columns)]
+    return sum("." in number.printed for reading in found for number in reading.numbers) > len(found) / 2
+
+
+def _leading_text_rows(grid: Grid, readings: Readings, start: int) -> int:
+    """Rows from `start` on that are text through and through, so still header."""
+    row = start
+    while row < min(len(grid.rows), MAX_HEADER_ROWS):
+        kind = _row_kind(grid, readings, row, 1)
+        leading_title = kind == "heading" and row == 0 and start == 0
+        if kind not in ("header", "blank") and not leading_title:
+            break
+        if start and kind == "header" and grid.rows[row][0].text and grid.rows[row][0] is not grid.rows[row - 1][0]:
+            break
+        row += 1
+    return row
+
+
+def _row_kind(grid: Grid, readings: Readings, row: int, labels: int) -> str:
+    """`blank`, `heading` (one text over the row), `header` (several texts, no number) or `data`."""
+    cells = grid.rows[row]
+    distinct = {id(cell): column for column, cell in enumerate(cells) if cell.text}
+    if not distinct:
+        return "blank"
+    if len(distinct) == 1:
+        column = next(iter(distinct.values()))
+        spans = cells[column].column_span > 1
+        return "heading" if spans or not readings.is_number(row, column) else "data"
+    body = [column for column in distinct.values() if column >= labels]
+    if any(readings.is_number(row, column) for column in body):
+        return "data"
+    if not body or any(readings.at(row, column).missing for column in body):
+        return "data"
+    return "header"
+
+
+def _heads_numbers(grid: Grid, readings: Readings, row: int, labels: int) -> bool:
+    """Whether the next row of the columns with text holds numbers, so the text row is a new header and not a row of text."""
+    columns = [column for column in range(labels, grid.columns) if grid.rows[row][column].text]
+    for below in range(row + 1, min(row + 4, len(grid.rows))):
+        numbers = sum(readings.is_number(below, column) for column in columns)
+        if numbers:
+            return numbers * 2 >= len(columns) and len(columns) > 1
+    return False
+
+
+def _label_columns(grid: Grid, readings: Readings, entry: TableMapping, heads: int) -> int:
+    """Leading columns without numbers; at least one, even when its labels are numbers."""
+    if entry.label_columns is not None:
+        return min(entry.label_columns, grid.columns)
+    body = range(heads, len(grid.rows))
+    count = 0
+    while count < grid.columns and not _mostly_numbers(grid, readings, body, count):
+        count += 1
+    if count == 0 and grid.columns > 1 and heads and words.is_attribute(_head(grid, heads, 0)):
+        count = 1
+        while count < grid.columns and not _mostly_numbers(grid, readings, body, count):
+            count += 1
+    return max(1, min(count, grid.columns - 1)) if grid.columns > 1 else 0
+
+
+def _head(grid: Grid, heads: int, column: int) -> str:
+    texts = [grid.rows[row][column].text for row in range(heads)]
+    return next((text for text in reversed(texts) if text), "")
+
+
+def _mostly_numbers(grid: Grid, readings: Readings, body: range, column: int) -> bool:
+    """Whether a column holds numbers (or marks of missing ones) and not labels."""
+    if all(not grid.rows[row][column].text for row in body):
+        return column > 0 and not _followed_by_text(grid, readings, body, column)
+    numbers = sum(readings.is_number(row, column) for row in body)
+    filled = sum(bool(_label_text(grid.rows[row][column])) for row in body)
+    return numbers * 2 > filled or (numbers == 0 and filled > 0 and _only_missing(grid, readings, body, column))
+
+
+def _followed_by_text(grid: Grid, readings: Readings, body: range, column: int) -> bool:
+    return column + 1 < grid.columns and not any(readings.is_number(row, column + 1) for row in body)
+
+
+def _only_missing(grid: Grid, readings: Readings, body: range, column: int) -> bool:
+    return all(readings.at(row, column).missing for row in body)
+
+
+def _label_text(cell: Cell) -> str:
+    return "" if cell.column_span > 1 else cell.text

@@ -1,0 +1,74 @@
+"""What an import gives back: the claims, what could not be read, and a summary of each table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from leaderboard.claims.model import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something in a table that was not turned into a claim, and why."""
+
+    table: str
+    line: int
+    column: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.table}: {self.text!r}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Line and column, from 1, of a claim in the source file; 0 where the format has none."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """What was read from one table."""
+
+    name: str
+    line: int
+    label: str
+    caption: str
+    rows: int
+    columns: int
+    numbers: int
+    missing: int
+    axes: str
+    """What the rows and columns were taken to be, for example `rows: method; columns: task, metric`."""
+    assumed: bool
+    """Whether nothing in the table says which axis holds the methods and rows were taken by convention."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """The claims of one file. `places[i]` is where `claims[i]` stands."""
+
+    path: str
+    format: str
+    claims: tuple[Claim, ...] = ()
+    places: tuple[Place, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    tables: tuple[TableSummary, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for `--json`."""
+        return {
+            "path": self.path,
+            "format": self.format,
+            "tables": [asdict(table) for table in self.tables],
+            "claims": [claim.model_dump(mode="json", exclude_defaults=True) for claim in self.claims],
+            "places": [asdict(place) for place in self.places],
+            "unread": [asdict(item) for item in self.unread],
+            "notes": list(self.notes),
+        }
