@@ -82,7 +82,7 @@ def load_experiment(
     joining = [registry.add_file(Path(plugin)) for plugin in plugins]
     resolver = Resolver(registry, Catalog.discover(file.path for file in registry.plugin_files), problems)
     experiment = resolver.check(Experiment, root, "the experiment")
-    used = profile or (experiment.profile if experiment else "compact")
+    used = profile or written_profile(root)
     joined = {kind: resolver.names_from(kind, joining) for kind in FAMILIES}
     tasks, initializers = resolver.grid(root, used, joined)
     if problems or experiment is None:
@@ -91,6 +91,13 @@ def load_experiment(
         experiment, used, chosen_seeds(seeds, experiment), tasks, initializers, registry,
         path, source.text, source.sha256, (*([notice] if notice else ()), *resolver.notices),
     )  # fmt: skip
+
+
+def written_profile(root: Node) -> str:
+    """The profile an experiment file asks for, read from the tree so that a faulty file is checked at it too."""
+    written = root.child("profile")
+    default = str(Experiment.model_fields["profile"].default)
+    return written.value if written and isinstance(written.value, str) else default
 
 
 def chosen_seeds(seeds: Sequence[int] | int | None, experiment: Experiment) -> tuple[int, ...]:

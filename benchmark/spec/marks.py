@@ -94,7 +94,7 @@ SHOWN_WIDTH = 160
 def excerpt(mark: Mark) -> list[str]:
     """The line the mark is on and a line with a caret under the place; long lines are cut around it."""
     lines = mark.source.lines
-    if not 1 <= mark.line <= len(lines):
+    if not 1 <= mark.line <= len(lines) or not lines[mark.line - 1].strip():
         return []
     line, column = printable(lines[mark.line - 1]), mark.column - 1
     start = max(0, column - SHOWN_WIDTH // 2) if len(line) > SHOWN_WIDTH else 0

@@ -114,6 +114,11 @@ class Selected(Parameters):
 
 
 SelectedName = Annotated[Selected, BeforeValidator(as_selection, json_schema_input_type=str | Selected)]
+Selection = Annotated[
+    tuple[SelectedName, ...],
+    Field(min_length=1),
+    BeforeValidator(as_list, json_schema_input_type=SelectedName | list[SelectedName]),
+]
 
 
 class Rule(Parameters):
@@ -176,15 +181,17 @@ class Experiment(Parameters):
     """Scale: `compact` (two CPU cores) or `paper` (as published); `--profile` overrides it."""
     seeds: Annotated[int, Field(ge=1, le=100_000)] | tuple[SeedNumber, ...] = 5
     """A count n for seeds 0 to n − 1, or a list of seeds; `--seeds` overrides it."""
-    tasks: tuple[SelectedName, ...] = Field(min_length=1)
+    tasks: Selection
     """Tasks, by name or as `{name, as, parameters}`."""
-    initializers: tuple[SelectedName, ...] = Field(min_length=1)
+    initializers: Selection
     """Initialisers, by name or as `{name, as, parameters}`; the first one is the baseline."""
-    include: tuple[Rule, ...] = ()
+    include: Annotated[tuple[Rule, ...], BeforeValidator(as_list, json_schema_input_type=Rule | list[Rule])] = ()
     """When given, only cells that match one of these rules are run."""
-    exclude: tuple[Exclusion, ...] = ()
+    exclude: Annotated[
+        tuple[Exclusion, ...], BeforeValidator(as_list, json_schema_input_type=Exclusion | list[Exclusion])
+    ] = ()
     """Cells that are not run, with the reason."""
-    plugins: tuple[str, ...] = ()
+    plugins: Text = ()
     """Python files that register tasks or initialisers, relative to this file."""
     claims: Text = ()
     """Names of sets of published numbers to stand beside the measured ones."""

@@ -70,6 +70,8 @@ def problems_of(
     problems = []
     for detail in grouped(details):
         location = detail["loc"]
+        if detail["type"] == "too_short" and Place(root, location).node.elements() != []:
+            continue  # pydantic does not count elements that have problems of their own
         at = Place(root, location[:-1] if detail["type"] in {"missing", "extra_forbidden"} else location).unknown
         if at is None:
             problems.append(problem(model, root, subject, detail))
@@ -203,6 +205,8 @@ class Place:
                 self.node = value[segment]
                 self.key = self.node.mark
                 names.append(f"[{segment}]")
+            elif segment == 0 and not isinstance(value, dict):
+                continue  # a single value that counts as a list of one
             elif self.unknown is None:
                 self.unknown = number
         self.path = "".join(names).lstrip(".")

@@ -68,6 +68,8 @@ class Resolver:
         self.registry = registry
         self.catalog = catalog
         self.problems: list[Problem] = [] if problems is None else problems
+        self.without_profile: list[Problem] = []
+        """One problem for each task that lacks the profile."""
         self.notices: list[str] = []
         """What the user should be told beside problems."""
         self.read: dict[tuple[SpecKind, str], tuple[Any, Node] | None] = {}
@@ -94,17 +96,27 @@ class Resolver:
         joined = joined or {}
         chosen = self.joined("task", self.selection(root, "tasks"), joined.get("task", {}))
         tasks = tuple(t for selected, node in chosen if (t := self.task(selected, node, profile)))
+        self.check_profile(root, profile, len(chosen))
         chosen = self.joined("initializer", self.selection(root, "initializers"), joined.get("initializer", {}))
         initializers = tuple(i for selected, node in chosen if (i := self.initializer(selected, node, tasks, profile)))
         self.check_rules(root, tasks, initializers)
         return tasks, initializers
+
+    def check_profile(self, root: Node, profile: str, tasks: int) -> None:
+        """When no task has the profile, it is the profile that is wrong, and said once."""
+        found, written = self.without_profile, root.child("profile")
+        if found and len(found) == tasks:
+            mark = written.mark if written and written.value == profile else root.mark
+            _, quoted, tip = found[0].message.partition(f"profile '{profile}'")
+            found = [Problem(mark, f"no task of this experiment has a {quoted}{tip}")]
+        self.problems += found
 
     def selection(self, root: Node, key: str) -> list[tuple[Selected, Node]]:
         """Well-formed elements of `tasks` or `initializers`; each shown name once."""
         found: list[tuple[Selected, Node]] = []
         seen: dict[str, Mark] = {}
         listed = root.child(key)
-        for node in listed.value if listed and isinstance(listed.value, list) else []:
+        for node in listed.elements() if listed else []:
             element = node if isinstance(node.value, dict) else Node(node.mark, {"name": node})
             selected, _ = validated(Selected, element, key)  # its problems are those of the whole experiment
             if selected is None:
@@ -146,7 +158,8 @@ class Resolver:
             return None
         spec, tree = read
         if spec.profiles and profile not in spec.profiles:
-            self.note(name_mark(node), f"task '{spec.name}' has no profile '{profile}'{hint(profile, spec.profiles)}")
+            message = f"task '{spec.name}' has no profile '{profile}'{hint(profile, spec.profiles)}"
+            self.without_profile.append(Problem(name_mark(node), message))
             return None
         family, broken = self.family("task", spec.family, tree)
         if family is None:
@@ -179,13 +192,13 @@ class Resolver:
             return ResolvedInitializer(selected.shown, spec, broken=broken) if broken else None
         made: dict[tuple[int, ...], Initializer | None] = {}
         by_task = {}
-        for task in tasks:
-            matching = matching_overrides(spec.overrides, task, profile)
+        for task in tasks or (None,):  # without a usable task the parameters are checked all the same
+            matching = matching_overrides(spec.overrides, task, profile) if task else ()
             if matching not in made:
                 parameters = merged(initializer_parameters(tree, matching), node.child("parameters"))
                 subject = f"the parameters of initializer '{selected.shown}'"
                 made[matching] = self.check(family, parameters or Node(node.mark, {}), subject)
-            if (resolved := made[matching]) is not None:
+            if task and (resolved := made[matching]) is not None:
                 by_task[task.name] = resolved
         return ResolvedInitializer(selected.shown, spec, by_task)
 

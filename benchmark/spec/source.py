@@ -156,13 +156,23 @@ def syntax_problem(source: Source, error: Any) -> Problem:
     related: tuple[tuple[str, Mark], ...] = ()
     if error.context and error.context_mark and error.context_mark.line != mark.line:
         opened = error.context_mark
-        related = ((str(error.context), Mark(source, opened.line + 1, opened.column + 1)),)
+        label = next((ours for theirs, ours in CONTEXTS.items() if theirs in str(error.context)), str(error.context))
+        related = ((label, Mark(source, opened.line + 1, opened.column + 1)),)
     for found, message in SYNTAX_HINTS.items():
         if found in text:
             return Problem(place, message, related)
     return Problem(place, f"not valid YAML: {text}", related)
 
 
+CONTEXTS = {
+    "flow sequence": "the list opened here is not closed",
+    "flow mapping": "the mapping opened here is not closed",
+    "flow node": "while reading this",
+    "block mapping": "in the mapping that begins here",
+    "block sequence": "in the list that begins here",
+    "quoted scalar": "the quoted text that begins here",
+    "simple key": "the key that begins here",
+}
 SYNTAX_HINTS = {
     "'\\t'": "a tab; YAML is indented with spaces",
     "mapping values are not allowed here": "a ':' where no key can be; check the indentation, or quote the text",
@@ -213,7 +223,8 @@ class Composer:
         if depth > MAX_DEPTH:
             raise self.refuse(event, f"nested more than {MAX_DEPTH} levels deep")
         if getattr(event, "tag", None) is not None:
-            self.note(event, f"tags such as '{event.tag}' are not read; write the plain value")
+            tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+            self.note(event, f"tags such as '{tag}' are not read; write the plain value")
         if event.anchor:
             self.anchors[event.anchor] = None
         if isinstance(event, MappingStartEvent):
@@ -252,6 +263,8 @@ class Composer:
         while not isinstance(event := next(self.events), MappingEndEvent):
             key = self.key(event, depth)
             value = self.grow(node, next(self.events), depth)
+            if key is None:
+                continue
             if key in entries:
                 first = (("first written here", node.keys[key]),)
                 self.problems.append(Problem(self.mark(event), f"key '{key}' is written twice", first))
@@ -267,16 +280,18 @@ class Composer:
             raise self.refuse(event, f"more than {MAX_NODES:,} values once the aliases are written out")
         return child
 
-    def key(self, event: Event, depth: int) -> str:
-        """The text of a key."""
+    def key(self, event: Event, depth: int) -> str | None:
+        """The text of a key; None, and a problem, when it cannot be one."""
         value = self.node(event, depth + 1).value
         if value == "<<" and event.style is None:
             self.note(event, "merge keys '<<' are not part of YAML 1.2; write the keys out")
         elif isinstance(value, list | dict):
             self.note(event, f"expected text as key, found {kind_of(value)}")
         elif not isinstance(value, str):
-            self.note(event, f"expected text as key, found {kind_of(value)}; write '{event.value}' in quotes")
-        return value if isinstance(value, str) else str(getattr(event, "value", ""))
+            self.note(event, f"expected text as key, found {kind_of(value)}; put it in quotes")
+        else:
+            return value
+        return None
 
     def scalar(self, event: Event) -> Scalar:
         """The value of a scalar by the core schema; quoted text stays text."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmark.registry import Kind, Registry
 from benchmark.spec.catalog import Catalog, shown_path
-from benchmark.spec.load import add_plugins
+from benchmark.spec.load import add_plugins, written_profile
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source, in_order
 from benchmark.spec.models import Experiment, InitializerSpec, TaskSpec
 from benchmark.spec.problems import hint
@@ -39,8 +39,8 @@ def validate_file(path: Path, *, plugins: Iterable[str | Path] = (), known: Know
     resolver = Resolver(registry, Catalog.discover(beside), problems)
     kind = next(iter(root.keys), "")
     if kind == "experiment":
-        experiment = resolver.check(Experiment, root, "the experiment")
-        resolver.grid(root, experiment.profile if experiment else "compact")
+        resolver.check(Experiment, root, "the experiment")
+        resolver.grid(root, written_profile(root))
         check_names(resolver, root, path, known or {})
     elif kind == "task":
         validate_task(resolver, root)
@@ -74,33 +74,34 @@ def kind_mark(root: Node, source: Source) -> Mark:
 def validate_task(resolver: Resolver, root: Node) -> None:
     """A task file at all of its profiles."""
     spec = resolver.check(TaskSpec, root, "the task")
-    family = usable(resolver, "task", spec, root)
-    if spec is None or family is None:
-        return
-    for profile in spec.profiles or ("",):
+    family = usable(resolver, "task", root)
+    profiles = root.child("profiles")
+    for profile in [key for key, _ in profiles.items()] if profiles else [""]:
         tree = task_parameters(root, profile) or Node(root.mark, {})
         at = f" at profile {profile}" if profile else ""
-        task = resolver.check(family, tree, f"the parameters of task '{spec.name}'{at}")
-        if task is not None:
+        task = resolver.check(family, tree, f"the parameters of the task{at}") if family else None
+        if task is not None and spec is not None:
             resolver.check_primary(spec, root, task)
 
 
 def validate_initializer(resolver: Resolver, root: Node) -> None:
     """An initialiser file as it stands and with each of its overrides."""
-    spec = resolver.check(InitializerSpec, root, "the initializer")
-    family = usable(resolver, "initializer", spec, root)
-    if spec is None or family is None:
-        return
-    for chosen in ((), *((number,) for number in range(len(spec.overrides)))):
+    resolver.check(InitializerSpec, root, "the initializer")
+    family = usable(resolver, "initializer", root)
+    listed = root.child("overrides")
+    overrides = len(listed.elements()) if listed else 0
+    for chosen in ((), *((number,) for number in range(overrides))):
         tree = initializer_parameters(root, chosen) or Node(root.mark, {})
-        resolver.check(family, tree, f"the parameters of initializer '{spec.name}'")
+        if family:
+            resolver.check(family, tree, "the parameters of the initializer")
 
 
-def usable(resolver: Resolver, kind: Kind, spec: TaskSpec | InitializerSpec | None, root: Node) -> type[Any] | None:
-    """The family of a spec; unlike in a run, one that cannot be used is a problem here."""
-    if spec is None:
+def usable(resolver: Resolver, kind: Kind, root: Node) -> type[Any] | None:
+    """The family a spec names; unlike in a run, one that cannot be used is a problem here."""
+    node = root.child("family")
+    if node is None or not isinstance(node.value, str):
         return None
-    family, broken = resolver.family(kind, spec.family, root)
+    family, broken = resolver.family(kind, node.value, root)
     if broken:
-        resolver.note((root.child("family") or root).mark, broken)
+        resolver.note(node.mark, broken)
     return family
