@@ -115,6 +115,8 @@ class Grid:
     groups: Mapping[tuple[str, str], Group]
     title: str = ""
     layouts: tuple[Layout, ...] = ()
+    claims: tuple[str, ...] = ()
+    """Sets of published numbers to stand beside: shipped ids, or files."""
     notes: tuple[str, ...] = ()
 
     def group(self, task: str, initializer: str) -> Group | None:
@@ -134,6 +136,7 @@ def build_grid(
     skipped: Mapping[tuple[str, str], str] | None = None,
     title: str = "",
     layouts: Iterable[Layout] = (),
+    claims: Iterable[str] = (),
     notes: Iterable[str] = (),
 ) -> Grid:
     """Join what was planned with what is stored (cell id → result); order is that of the plan."""
@@ -151,6 +154,7 @@ def build_grid(
         groups,
         title,
         tuple(layouts),
+        tuple(claims),
         tuple(notes),
     )
 

@@ -30,7 +30,7 @@ def make_leaderboard(
 ) -> Leaderboard:
     """The tables of an experiment, of the last run without one. Raises StoreError, UsageError."""
     grid = load_grid(store, experiment, profile, plugins)
-    return build(grid, selection, published_numbers(experiment, grid))
+    return build(grid, selection, published_numbers(grid))
 
 
 def render_leaderboard(
@@ -47,22 +47,14 @@ def render_leaderboard(
     return render(board, format, show_values=show_values)
 
 
-def published_numbers(experiment: LoadedExperiment | None, grid: Grid) -> PublishedLookup | None:
-    """The claims the experiment names; without an experiment, none are known to be about the same thing."""
-    if experiment is None or not experiment.experiment.claims:
+def published_numbers(grid: Grid) -> PublishedLookup | None:
+    """The claims the experiment names; none where it is not known."""
+    if not grid.claims:
         return None
     from leaderboard import claims
     from leaderboard.published import lookup
 
-    return lookup(
-        [claims.load(claim_file(name, experiment.path.parent)) for name in experiment.experiment.claims], grid.profile
-    )
-
-
-def claim_file(name: str, folder: Path) -> str | Path:
-    """A shipped id as it is; a file relative to the spec that names it."""
-    beside = folder / name
-    return beside if beside.is_file() else name
+    return lookup([claims.load(name) for name in grid.claims], grid.profile)
 
 
 def check_file(

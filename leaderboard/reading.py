@@ -82,7 +82,14 @@ def grid_of_experiment(store: Store, experiment: LoadedExperiment) -> Grid:
             Layout(table.title, table.tasks, table.initializers, table.metrics, table.claims_table)
             for table in spec.tables
         ],
+        claims=[claims_named(name, experiment.path.parent) for name in spec.claims],
     )
+
+
+def claims_named(name: str, folder: Path) -> str:
+    """A shipped id as it is; a file relative to the spec that names it."""
+    beside = folder / name
+    return str(beside) if beside.is_file() else name
 
 
 def facts(name: str, task: Task | None, title: str = "", primary: str | None = None) -> TaskFacts:

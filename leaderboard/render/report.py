@@ -1,0 +1,80 @@
+"""A report as one HTML file, or as Markdown (which cannot show the curves)."""
+
+from __future__ import annotations
+
+from html import escape
+
+from leaderboard.compare import Report as Comparison
+from leaderboard.render import comparison as compared
+from leaderboard.render import markdown as md
+from leaderboard.render.html import fragment, page, text_table
+from leaderboard.render.words import completeness, legend
+from leaderboard.report import Page
+
+ABOUT_CURVES = "Line: mean over seeds; band: ± sample standard deviation; a gap where a seed has no finite value."
+
+
+def html(content: Page) -> str:
+    """A self-contained document."""
+    board = content.board
+    title = f"{board.title or board.experiment} ({board.profile})"
+    sections = [
+        f"<h1>{escape(title)}</h1>\n<p>{escape(completeness(board))}</p>",
+        fragment(board),
+        _section("Against the baseline", [_comparison(report) for report in content.comparisons]),
+        _section("Curves", [f"<figure>{chart.svg()}</figure>" for chart in content.charts], ABOUT_CURVES),
+        _section(
+            "Findings on the published numbers", [_items(content.findings)] * bool(content.findings), content.checked
+        ),
+        _section("Cells without numbers", [_items(content.troubles)] * bool(content.troubles)),
+        _section("Made with", [text_table(["what", "value"], _provenance(content))] * bool(content.provenance)),
+        _section("Spec", [f"<pre>{escape(content.spec)}</pre>"] * bool(content.spec)),
+    ]
+    return page(title, "\n".join(section for section in sections if section))
+
+
+def markdown(content: Page) -> str:
+    """The same without curves."""
+    board = content.board
+    parts = [f"# {md.escape(board.title or board.experiment)} ({md.escape(board.profile)})", completeness(board)]
+    for table in board.tables:
+        parts += [f"## {md.escape(table.title)}", md.table_text(table)]
+    parts.append("\n".join(f"- {md.escape(line)}" for line in legend(board)))
+    if content.comparisons:
+        parts += ["## Against the baseline", *(compared.markdown(report).rstrip() for report in content.comparisons)]
+    if content.checked:
+        parts += ["## Findings on the published numbers", f"{md.escape(content.checked)}.", _bullets(content.findings)]
+    if content.troubles:
+        parts += ["## Cells without numbers", _bullets(content.troubles)]
+    if content.provenance:
+        parts += ["## Made with", _bullets([f"{what}: {value}" for what, value in _provenance(content)])]
+    if content.spec:
+        fence = "`" * 4
+        parts += ["## Spec", f"{fence}yaml\n{content.spec.rstrip()}\n{fence}"]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _section(title: str, parts: list[str], about: str = "") -> str:
+    """A heading with what is under it; nothing when there is nothing to say."""
+    if not parts and not (about and title.startswith("Findings")):
+        return ""
+    lead = f'<p class="legend">{escape(about)}</p>' if about else ""
+    return "\n".join([f"<h2>{escape(title)}</h2>", *([lead] if lead else []), *parts])
+
+
+def _comparison(report: Comparison) -> str:
+    table = text_table(compared.headings(report), compared.rows(report))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in compared.notes(report))
+    return f'<p><strong>{escape(report.summary)}</strong></p>\n{table}\n<ul class="legend">{notes}</ul>'
+
+
+def _items(lines: tuple[str, ...]) -> str:
+    return "<ul>" + "\n".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+
+
+def _bullets(lines: tuple[str, ...] | list[str]) -> str:
+    return "\n".join(f"- {md.escape(line)}" for line in lines)
+
+
+def _provenance(content: Page) -> list[list[str]]:
+    return [[what, "; ".join(values)] for what, values in content.provenance.items()]

@@ -1,0 +1,214 @@
+"""One page about an experiment: tables, comparisons with the baseline, curves, findings, and what it was made with."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from benchmark.errors import UsageError
+from leaderboard.api import published_numbers
+from leaderboard.compare import Report as Comparison
+from leaderboard.compare import Terms, compare_initializers
+from leaderboard.reading import curves, last_run, load_grid
+from leaderboard.render.svg import Series, line_chart
+from leaderboard.stats import summarize
+from leaderboard.tables import Leaderboard, Selection, build
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from benchmark.spec.load import LoadedExperiment
+    from benchmark.store import Store
+    from leaderboard.aggregate import Grid
+
+FORMATS = ("html", "markdown")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One metric of one task over training."""
+
+    task: str
+    metric: str
+    series: tuple[Series, ...]
+
+    def svg(self) -> str:
+        """Inline SVG."""
+        return line_chart(self.series, self.task, "optimiser step", self.metric)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report shows; rendering adds nothing."""
+
+    board: Leaderboard
+    comparisons: tuple[Comparison, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    findings: tuple[str, ...] = ()
+    """Findings on the published numbers, worst first; empty when none, or when there are no claims."""
+    checked: str = ""
+    """What was checked, in a sentence."""
+    troubles: tuple[str, ...] = ()
+    """Cells without numbers, with the reason."""
+    provenance: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What → its distinct values with the number of cells."""
+    spec: str = ""
+    """Text of the spec file."""
+
+
+def make_page(
+    store: Store,
+    experiment: LoadedExperiment | None = None,
+    *,
+    profile: str | None = None,
+    plugins: Sequence[Path] = (),
+    selection: Selection | None = None,
+    baseline: str | None = None,
+) -> Page:
+    """Gather everything. Raises StoreError for an empty store, UsageError for an unknown baseline."""
+    grid = load_grid(store, experiment, profile, plugins)
+    board = build(grid, selection, published_numbers(grid))
+    run = last_run(store, profile)
+    findings, checked = published_findings(grid)
+    return Page(
+        board,
+        comparisons(grid, board, selection or Selection(), baseline),
+        charts(store, grid, board),
+        findings,
+        checked,
+        troubles(grid),
+        provenance(store, _ids(grid)),
+        experiment.text if experiment else run.source if run else "",
+    )
+
+
+def render_page(page: Page, format: str = "html") -> str:
+    """The report as text. Raises UsageError for an unknown format."""
+    from leaderboard.render import report
+
+    if format not in FORMATS:
+        raise UsageError(f"unknown format '{format}'; there are: {', '.join(FORMATS)}")
+    return report.html(page) if format == "html" else report.markdown(page)
+
+
+# --- the parts -------------------------------------------------------------------------------------------------
+
+
+def comparisons(grid: Grid, board: Leaderboard, selection: Selection, baseline: str | None) -> tuple[Comparison, ...]:
+    """Every initialiser shown against the baseline, the experiment's first one unless named."""
+    names = list(dict.fromkeys(row.name for table in board.tables for row in table.rows if row.kind == "measured"))
+    if baseline is not None and baseline not in grid.initializers:
+        raise UsageError(f"no initialiser '{baseline}'; there are: {', '.join(grid.initializers)}")
+    reference = baseline or next(iter(grid.initializers), "")
+    terms = Terms(selection.metrics, selection.tasks, scale=selection.scale, alpha=selection.alpha)
+    shared = {name for task, name in grid.groups if (task, reference) in grid.groups}
+    others = [name for name in names if name != reference and name in shared]
+    return tuple(compare_initializers(grid, name, reference, terms) for name in others)
+
+
+def charts(store: Store, grid: Grid, board: Leaderboard) -> tuple[Chart, ...]:
+    """A chart for each column of the board whose metric was followed through training."""
+    points = curves(store, _ids(grid))
+    columns = dict.fromkeys((column.task, column.metric.name) for table in board.tables for column in table.columns)
+    names = list(dict.fromkeys(row.name for table in board.tables for row in table.rows if row.kind == "measured"))
+    found = []
+    for task, metric in columns:
+        followed = _followed(metric, {name for _, name in points})
+        if followed is None:
+            continue
+        series = [Series(name, mean_curve(_of_group(points, grid, task, name, followed))) for name in names]
+        if any(each.points for each in series):
+            found.append(Chart(task, followed, tuple(each for each in series if each.points)))
+    return tuple(found)
+
+
+def _followed(metric: str, names: Collection[str]) -> str | None:
+    """The curve of a final metric: of the same name, or measured on part of the inputs (`name@size`)."""
+    if metric in names:
+        return metric
+    return next((name for name in sorted(names) if name.partition("@")[0] == metric), None)
+
+
+def _of_group(
+    points: Mapping[tuple[str, str], Sequence[tuple[int, float]]], grid: Grid, task: str, initializer: str, metric: str
+) -> list[Sequence[tuple[int, float]]]:
+    group = grid.group(task, initializer)
+    return [] if group is None else [points[r.cell_id, metric] for r in group.seeds if (r.cell_id, metric) in points]
+
+
+def mean_curve(curves: Sequence[Sequence[tuple[int, float]]]) -> tuple[tuple[float, float | None, float | None], ...]:
+    """Step → mean and standard deviation over seeds; None where a seed is not finite, so that a survivor's mean is
+    never drawn as the mean."""
+    by_step: dict[int, list[float]] = {}
+    for curve in curves:
+        for step, value in curve:
+            by_step.setdefault(step, []).append(value)
+    result: list[tuple[float, float | None, float | None]] = []
+    for step in sorted(by_step):
+        values = by_step[step]
+        if len(values) < len(curves) or not all(map(math.isfinite, values)):
+            result.append((step, None, None))
+        else:
+            summary = summarize(values)
+            result.append((step, summary.mean, summary.std))
+    return tuple(result)
+
+
+def published_findings(grid: Grid) -> tuple[tuple[str, ...], str]:
+    """What the checks say about the published numbers the experiment names."""
+    if not grid.claims:
+        return (), ""
+    from leaderboard import claims
+    from leaderboard.checks.runner import check_claims
+
+    report = check_claims([claims.load(name) for name in grid.claims])
+    said = [f"{finding.severity.upper()} {finding.check}: {finding.message}" for finding in report.findings]
+    return tuple(said), f"{report.numbers} published numbers of {', '.join(report.sources)} checked"
+
+
+def troubles(grid: Grid) -> tuple[str, ...]:
+    """Cells that ended without numbers, with the last line of what they said."""
+    return tuple(
+        f"{group.task} × {group.initializer}, seed {result.seed}: {result.status}"
+        + (f" ({result.error.strip().splitlines()[-1]})" if result.error and result.error.strip() else "")
+        for group in grid.groups.values()
+        for result in group.seeds
+        if result.status not in ("finished", "missing", "running")
+    )
+
+
+def provenance(store: Store, cell_ids: Collection[str]) -> dict[str, list[str]]:
+    """What the numbers were made with: each distinct value and how many cells have it."""
+    con = store.connect()
+    try:
+        rows = con.execute(
+            "select device, execution, provenance from cells where cell_id in (select unnest(?))", [list(cell_ids)]
+        ).fetchall()
+    finally:
+        con.close()
+    counted: dict[str, Counter[str]] = {}
+    for device, execution, text in rows:
+        for key, value in {"device": device, "execution": execution, **_flat(json.loads(text or "{}"))}.items():
+            if value:
+                counted.setdefault(key, Counter())[value] += 1
+    return {key: [f"{value} ({n} cells)" for value, n in counts.most_common()] for key, counts in counted.items()}
+
+
+def _flat(value: Mapping[str, Any]) -> dict[str, str]:
+    """Nested provenance on one level, as text."""
+    flat = {}
+    for key, item in value.items():
+        if isinstance(item, Mapping):
+            flat[key] = ", ".join(f"{name} {part}" for name, part in item.items() if part is not None)
+        elif item not in (None, [], ""):
+            flat[key] = ", ".join(map(str, item)) if isinstance(item, list) else str(item)
+    return flat
+
+
+def _ids(grid: Grid) -> list[str]:
+    return [result.cell_id for group in grid.groups.values() for result in group.seeds if result.cell_id]
