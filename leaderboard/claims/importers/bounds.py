@@ -8,8 +8,6 @@ from benchmark.errors import DataError
 
 MAX_BYTES = 8 * 2**20
 """Size of a source file."""
-MAX_YAML_BYTES = 2 * 2**20
-"""Size of a YAML file; YAML is parsed about a hundred times slower than the other formats."""
 MAX_TABLES = 500
 MAX_ROWS = 20_000
 """Rows of one table."""

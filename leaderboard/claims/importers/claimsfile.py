@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmark.errors import BenchError, DataError
-from leaderboard.claims.importers.bounds import MAX_BYTES, MAX_CELLS, MAX_YAML_BYTES, read_bytes
+from leaderboard.claims.importers.bounds import MAX_CELLS, read_bytes
 from leaderboard.claims.importers.result import ImportResult, Place, TableSummary
 from leaderboard.claims.loader import claims_from_rows, load_yaml, read_csv, read_rows
 from leaderboard.claims.model import Claim
@@ -14,7 +14,7 @@ from leaderboard.claims.model import Claim
 
 def read_claims(path: Path, format: str) -> ImportResult:
     """Claims of a claims file; raises DataError or SpecError."""
-    read_bytes(path, MAX_YAML_BYTES if format == "yaml" else MAX_BYTES)
+    read_bytes(path)
     claims = _load(path, format)
     if len(claims) > MAX_CELLS:
         raise DataError(f"{path}: expected at most {MAX_CELLS} claims in one file, found {len(claims)}; split the file")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from benchmark.errors import SpecError
 from benchmark.parameters import Parameters
-from leaderboard.claims.importers.bounds import MAX_YAML_BYTES, read_text
+from benchmark.spec.marks import InvalidSpecError, Problem
+from benchmark.spec.source import Node, read_file
 from leaderboard.claims.importers.grid import Grid
-from leaderboard.claims.importers.safe_yaml import load_yaml
+from leaderboard.claims.loader import place
 from leaderboard.claims.model import Direction, Rounding, Scope, SpreadKind
 
 Axis = Literal["method", "task", "metric", "split", "model", "budget", "subset", "aggregation", "auto", "skip"]
@@ -83,28 +84,39 @@ class Mapping(Parameters):
 
 
 def load_mapping(path: Path) -> Mapping:
-    """Read a mapping file; raises SpecError with every problem, DataError when it cannot be read."""
-    return mapping_of(load_yaml(read_text(path, MAX_YAML_BYTES), str(path)), str(path))
+    """Read a mapping file.
 
-
-def mapping_of(data: Any, source: str) -> Mapping:
-    """Validate plain data as a mapping; raises SpecError."""
+    Raises:
+        SpecError: it cannot be read, or has problems; each is shown with its line and column.
+    """
+    root, problems = read_file(path)
+    if root is None or problems:
+        raise InvalidSpecError(problems)
     try:
-        mapping = Mapping.model_validate(data if data is not None else {})
+        mapping = Mapping.model_validate(root.plain())
     except ValidationError as error:
-        lines = [f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()[:20]]
-        known = ", ".join(TableMapping.model_fields)
-        raise SpecError(
-            f"{source}: not a mapping file:\n  " + "\n  ".join(lines) + f"\na table may have: {known}"
-        ) from error
-    for table in mapping.tables:
-        _check_pattern(table.match, source)
+        raise InvalidSpecError(_problem(root, entry) for entry in error.errors()) from None
+    for position, table in enumerate(mapping.tables):
+        if (message := _pattern_problem(table.match)) is not None:
+            raise InvalidSpecError([Problem(place(root, ("tables", position, "match")), message)])
     return mapping
 
 
-def _check_pattern(match: int | str, source: str) -> None:
+def _problem(root: Node, entry: Any) -> Problem:
+    """A pydantic error at its place, with the keys that would be right when one is unknown."""
+    loc = entry["loc"]
+    message = entry["msg"].removeprefix("Value error, ")
+    if entry["type"] == "extra_forbidden":
+        known = list(TableMapping.model_fields) if loc[0] == "tables" else list(Mapping.model_fields)
+        near = difflib.get_close_matches(str(loc[-1]), known, n=1)
+        message = f"unknown key; did you mean '{near[0]}'?" if near else f"unknown key; expected one of {', '.join(known)}"
+    return Problem(place(root, loc), f"{'.'.join(str(part) for part in loc)}: {message}")
+
+
+def _pattern_problem(match: int | str) -> str | None:
     if isinstance(match, str) and match != "*":
         try:
             re.compile(match)
         except re.error as error:
-            raise SpecError(f"{source}: tables.match: {match!r} is no regular expression: {error}") from error
+            return f"{match!r} is no regular expression: {error}"
+    return None

@@ -333,9 +333,9 @@ class _Parser:
         """`+2.44`, `↑2.44`, `↑ +2.44`, `2.44↑`."""
         sign = ""
         while self._peek() in ("up", "down", "sign"):
-            token = self.tokens[self.at]
-            if not (sign and token.kind == "sign"):
-                sign = "+" if token.kind == "up" or token.text == "+" else "-"
+            mark = self.tokens[self.at]
+            if not (sign and mark.kind == "sign"):
+                sign = "+" if mark.kind == "up" or mark.text == "+" else "-"
             self.at += 1
         token = self._take("number")
         if token is None:
