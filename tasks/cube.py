@@ -142,20 +142,20 @@ def minimum_degree_product_positive(target: Polynomial, bits: frozenset[int]) ->
 def minimum_degree_at_most_negative(target: Polynomial, count: int, signs: Signs) -> Values:
     """Values of the interpolator for `seen_at_most_negative` at each input.
 
-    With u_i = (1 − x_i)/2, x_B = Σ_{A⊆B} (−2)^|A| u_A. The ball of radius L determines polynomials of degree ≤ L, and u_A
-    with |A| > L vanishes on it, so the interpolator is the expansion cut at degree L: x_B becomes
+    With u_i = (1 − x_i)/2, x_B = Σ_{A⊆B} (−2)^|A| u_A. The ball of radius L determines polynomials of degree ≤ L, and
+    u_A with |A| > L vanishes on it, so the interpolator is the expansion cut at degree L: x_B becomes
     Σ_{k≤L} (−2)^k C(w, k), w the number of bits of B at −1.
     """
     values = np.zeros(len(signs))
     for monomial, coefficient in target.items():
-        table = np.array([
-            float(sum((-2) ** k * comb(weight, k) for k in range(count + 1))) for weight in range(len(monomial) + 1)
-        ])
+        table = np.array(
+            [float(sum((-2) ** k * comb(weight, k) for k in range(count + 1))) for weight in range(len(monomial) + 1)]
+        )
         weights = (signs[:, sorted(monomial)] < 0).sum(axis=1)
         values += float(coefficient) * table[weights]
     return values
 
 
 def sample_inputs(generator: np.random.RandomState, count: int, bits: int) -> Signs:
-    """Uniform points with replacement, from the stream aryol/GOTU@8ce173c:utilities.py reads: −1 where the draw is 1."""
+    """Uniform points with replacement, drawn as in aryol/GOTU@8ce173c:utilities.py, where a draw of 1 means −1."""
     return np.asarray(1 - 2 * generator.binomial(1, 0.5, size=(count, bits)), dtype=np.int8)

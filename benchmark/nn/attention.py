@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import torch
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 from benchmark.initializer import PriorMode
 
@@ -66,7 +66,7 @@ class Attention(nn.Module):
         bias = None
         if self.query.bias is not None:
             bias = torch.cat((self.query.bias, self.key.bias, self.value.bias))
-        joint = F.linear(x, weight, bias).view(batch, tokens, 3, self.heads, self.head_dim)
+        joint = functional.linear(x, weight, bias).view(batch, tokens, 3, self.heads, self.head_dim)
         query, key, value = joint.permute(2, 0, 3, 1, 4).unbind(0)
         return query, key, value
 
@@ -79,7 +79,7 @@ class Attention(nn.Module):
         prior = self.prior[:, :tokens, :tokens]
         if self.prior_mode == "hadamard":
             return self._hadamard(scores, torch.sigmoid(prior))
-        bias = F.logsigmoid(prior) if self.prior_mode == "log_sigmoid" else prior
+        bias = functional.logsigmoid(prior) if self.prior_mode == "log_sigmoid" else prior
         return torch.softmax(scores + bias, dim=-1)
 
     def _hadamard(self, scores: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:

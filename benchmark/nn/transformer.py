@@ -10,7 +10,7 @@ from typing import cast
 
 import torch
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 from benchmark.nn.attention import Attention
 from benchmark.nn.shape import EncoderShape
@@ -26,7 +26,7 @@ class Mlp(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(B, N, D) → (B, N, D)."""
-        return cast("torch.Tensor", self.contract(F.gelu(self.expand(x))))
+        return cast("torch.Tensor", self.contract(functional.gelu(self.expand(x))))
 
 
 class Block(nn.Module):
