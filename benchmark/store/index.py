@@ -99,7 +99,7 @@ def update(layout: Layout, found: Scan, warnings: list[str]) -> str:
 
     Returns `updated` or `rebuilt`, or `in memory` when the store cannot be written to. Raises StaleError.
     """
-    if not os.access(layout.root, os.W_OK):
+    if layout.read_only or not os.access(layout.root, os.W_OK):
         return "in memory"
     present = index_names(layout)
     if present is None and layout.index.exists():

@@ -31,6 +31,8 @@ class Layout:
     """The paths of one store; nothing is created by asking for one."""
 
     root: Path
+    read_only: bool = False
+    """Look, but move, sweep and cache nothing: for a store that belongs to somebody else."""
 
     @property
     def shards(self) -> Path:
@@ -166,11 +168,6 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-
-
-def canonical(value: Any) -> str:
-    """JSON with one spelling per value: sorted keys, no spaces, ASCII, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def sweep(folder: Path) -> int:

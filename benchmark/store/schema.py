@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from benchmark.errors import StoreError
+from benchmark.identity import canonical_json
 from benchmark.records import CellRecord, CurvePoint
-from benchmark.store.layout import SAFE_ID, canonical
+from benchmark.store.layout import SAFE_ID
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,7 +81,7 @@ def _stored(record: CellRecord, name: str) -> Any:
 
 def _json(record: CellRecord, name: str, value: Any) -> str:
     try:
-        return canonical(value)
+        return canonical_json(value)
     except (TypeError, ValueError) as error:
         raise StoreError(f"{name} of cell {record.cell_id[:12]} is not plain JSON: {error}") from error
 

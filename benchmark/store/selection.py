@@ -32,6 +32,26 @@ class Attempt(NamedTuple):
         return self.status in DONE
 
 
+class Failure(NamedTuple):
+    """The last attempt at a cell that has no numbers."""
+
+    cell_id: str
+    attempt_id: str
+    run_id: str
+    task: str
+    initializer: str
+    seed: int
+    profile: str
+    status: str
+    error: str | None
+
+    @property
+    def reason(self) -> str:
+        """The last line of the traceback, or the status when there is none."""
+        lines = (self.error or "").strip().splitlines()
+        return lines[-1].strip() if lines else self.status
+
+
 def counting(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
     """Cell id → the attempt that counts."""
     best: dict[str, Attempt] = {}

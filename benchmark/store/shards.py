@@ -139,7 +139,7 @@ class _Scanner:
             return []
         except OSError as error:
             raise StoreError(f"cannot list {self.layout.shards}: {error.strerror}") from error
-        if any(entry.name.endswith(".tmp") for entry in found):
+        if not self.layout.read_only and any(entry.name.endswith(".tmp") for entry in found):
             sweep(self.layout.shards)
         return [entry for entry in found if self._is_shard_name(entry.name)]
 
@@ -239,6 +239,8 @@ def read_table(path: Path, columns: Iterable[str] | None = None) -> pa.Table:
 def quarantine(layout: Layout, path: Path, reason: str) -> str:
     """Set a damaged shard aside with its reason; returns the warning to show. Never raises."""
     target = layout.quarantine / path.name
+    if layout.read_only:
+        return f"shard {path} is damaged ({reason}); not counted"
     try:
         layout.quarantine.mkdir(parents=True, exist_ok=True)
         path.replace(target)
@@ -262,6 +264,8 @@ def _is_entry(value: Any) -> bool:
 
 def _remember(layout: Layout, shards: Sequence[Shard]) -> None:
     """Best effort: a store that cannot be written to is hashed again next time."""
+    if layout.read_only:
+        return
     entries = {s.name: [s.size, s.mtime_ns, s.schema_version, s.rows] for s in shards}
     with suppress(OSError):
         write_json(layout.verified, {"version": CACHE_VERSION, "shards": entries}, durable=False)

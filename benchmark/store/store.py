@@ -18,7 +18,7 @@ from benchmark.store import compaction, execution, heartbeats, index, runs, sche
 from benchmark.store.heartbeats import Heartbeat
 from benchmark.store.layout import Layout, new_attempt_id, new_run_id
 from benchmark.store.runs import RunRecord
-from benchmark.store.selection import Attempt, counting
+from benchmark.store.selection import Attempt, Failure, counting
 from benchmark.store.shards import DamagedError, Scan, Shard, StaleError
 
 if TYPE_CHECKING:
@@ -32,12 +32,13 @@ LOOKS = 20
 class Store:
     """A folder of results. Making one touches nothing; the folder appears with the first write.
 
+    With `read_only` not even damaged files are moved: for looking into a store that belongs to somebody else.
     `warnings` collects what a reader should be told (damaged shards set aside, foreign files); never fatal.
     """
 
-    def __init__(self, root: Path | str) -> None:
+    def __init__(self, root: Path | str, *, read_only: bool = False) -> None:
         self.root = Path(root)
-        self.layout = Layout(self.root)
+        self.layout = Layout(self.root, read_only)
         self.warnings: list[str] = []
         self._read: dict[str, list[Attempt]] = {}
 
@@ -97,6 +98,20 @@ class Store:
             if key in keep and (wanted is None or record.cell_id in wanted):
                 found[key] = record
         return [found[key] for key in sorted(found)]
+
+    def failures(self) -> list[Failure]:
+        """Every cell that was tried and has no numbers, with the error of its last attempt."""
+        keys = {attempt[:2] for attempt in self.counting().values() if not attempt.done}
+        found: dict[tuple[str, str], Failure] = {}
+
+        def look(shard: Shard) -> None:
+            for row in shards.read_table(shard.path, Failure._fields).to_pylist():
+                if (row["cell_id"], row["attempt_id"]) in keys:
+                    found[row["cell_id"], row["attempt_id"]] = Failure(**row)
+
+        if keys:
+            self._retried(lambda: self._each(look))
+        return sorted(found.values(), key=lambda failure: (failure.task, failure.initializer, failure.seed))
 
     def runs(self) -> list[RunRecord]:
         """Every invocation, oldest first."""
