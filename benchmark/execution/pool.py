@@ -107,14 +107,26 @@ def execute(
     with stopping_on_signals(settings.backend, summary), closing(POOL):
         wanted = [cell for cell in cells if cell.id in todo]
         modes = decide_modes(wanted, store, settings, listener)
-        if not STOPPING.is_set():
-            stacks = form_stacks(cells, todo, modes, None if settings.execution else settings.workers)
-            listener.dispatching(stacks)
-            jobs = [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
-            for outcome in dispatched(supervise, jobs, settings, listener):
-                take_note(outcome, summary, settings)
-                listener.ended(outcome)
+        stacks = form_stacks(cells, todo, modes, None if settings.execution else settings.workers)
+        listener.dispatching(stacks)
+        jobs = [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
+        hand_out(jobs, settings, listener, summary)
     return summary
+
+
+def train_jobs(jobs: Sequence[Job], settings: Settings, listener: Listener) -> Execution:
+    """Train jobs that are formed already (see `execute`)."""
+    summary = Execution()
+    with stopping_on_signals(settings.backend, summary), closing(POOL):
+        hand_out(jobs, settings, listener, summary)
+    return summary
+
+
+def hand_out(jobs: Sequence[Job], settings: Settings, listener: Listener, summary: Execution) -> None:
+    """Dispatch jobs and pass on what becomes of them."""
+    for outcome in dispatched(supervise, jobs, settings, listener):
+        take_note(outcome, summary, settings)
+        listener.ended(outcome)
 
 
 def take_note(outcome: Outcome, summary: Execution, settings: Settings) -> None:

@@ -59,6 +59,30 @@ class Screen:
         """Something worth a line."""
 
 
+class Brief:
+    """A listener for jobs whose cells belong to no board: one line per stack."""
+
+    def __init__(self, stacks: int, write: Callable[[str], None]) -> None:
+        self._stacks, self._ended, self._write = stacks, 0, write
+
+    def deciding(self, shapes: int) -> None:
+        """See `benchmark.execution.pool.Listener`."""
+
+    def dispatching(self, stacks: Sequence[Stack]) -> None:
+        """See `benchmark.execution.pool.Listener`."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """See `benchmark.execution.pool.Listener`."""
+        self._ended += 1
+        counts = Counter(ended.status for ended in outcome.ended)
+        listed = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing trained"
+        self.note(f"[{self._ended}/{self._stacks}] {listed}")
+
+    def note(self, text: str) -> None:
+        """The line as it is."""
+        self._write(text)
+
+
 class Lines(Screen):
     """One plain line per finished cell: for logs and pipes."""
 

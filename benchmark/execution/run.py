@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from benchmark.errors import ExitCode
-from benchmark.execution.pool import Execution, Listener, Settings, execute
+from benchmark.execution.pool import Execution, Listener, Settings, execute, train_jobs
 from benchmark.execution.provenance import environment, without_home
 from benchmark.store import RunRecord
 from benchmark.store.layout import now
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
+    from benchmark.execution.job import Job
     from benchmark.plan import Plan
     from benchmark.store import Store
     from benchmark.store.runs import RunStatus
@@ -54,6 +55,34 @@ def run_plan(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings,
     return result
 
 
+def run_audit(jobs: Sequence[Job], store: Store, settings: Settings, listener: Listener) -> Execution:
+    """Train jobs of the determinism audit, with a record of the run that belongs to no experiment.
+
+    Raises:
+        StoreError: the store cannot be written to.
+    """
+    record = RunRecord(
+        run_id=settings.run_id,
+        argv=command_line(),
+        started_at=now(),
+        cell_ids=tuple(id for job in jobs for id in job.cell_ids),
+        environment=environment(settings.threads, settings.device),
+    )
+    store.save_run(record)
+    execution = Execution()
+    try:
+        execution = train_jobs(jobs, settings, listener)
+    finally:
+        status: RunStatus = "interrupted" if execution.interrupted else "incomplete" if execution.failed else "complete"
+        store.save_run(replace(record, status=status, ended_at=now()))
+    return execution
+
+
+def command_line() -> tuple[str, ...]:
+    """How this program was called."""
+    return ("bench", *(without_home(word) for word in sys.argv[1:]))
+
+
 def experiment_cells(plan: Plan) -> list[Cell]:
     """Every distinct cell of a plan that can be trained, those with numbers included, in the plan's order."""
     found = {line.cell.id: line.cell for line in reversed(plan.cells) if line.cell and line.action in ("run", "reuse")}
@@ -65,11 +94,15 @@ def start_record(plan: Plan, cells: Sequence[Cell], settings: Settings) -> RunRe
     loaded = plan.loaded
     return RunRecord(
         run_id=settings.run_id,
-        argv=("bench", *(without_home(word) for word in sys.argv[1:])),
+        argv=command_line(),
         started_at=now(),
         experiment=loaded.name,
         profile=loaded.profile,
-        spec=loaded.experiment.model_dump(mode="json", by_alias=True),
+        spec={
+            **loaded.experiment.model_dump(mode="json", by_alias=True),
+            "profile": loaded.profile,
+            "seeds": [*loaded.seeds],
+        },
         source=loaded.text,
         cell_ids=tuple(cell.id for cell in cells),
         environment=environment(settings.threads, settings.device),

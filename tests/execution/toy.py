@@ -105,7 +105,7 @@ class Hanging(Initializer):
 class KillingOnce(Initializer):
     """Kills its process the first time it is used, then behaves."""
 
-    marker: str
+    marker: str = "marker"
 
     def apply(self, model, context: Context):
         marker = Path(self.marker)
