@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from benchmark.registry import Registry
     from benchmark.spec.load import LoadedExperiment
+    from benchmark.spec.models import Experiment
     from benchmark.store import RunRecord, Store
     from benchmark.task import Task
 
@@ -70,6 +71,7 @@ def grid_of_experiment(store: Store, experiment: LoadedExperiment) -> Grid:
     ]
     skipped = {(line.task, line.initializer): line.reason for line in lines if line.action == "skip"}
     spec = experiment.experiment
+    folder = experiment.path.parent
     return build_grid(
         planned,
         read_results(store, [cell.cell_id for cell in planned]),
@@ -78,12 +80,14 @@ def grid_of_experiment(store: Store, experiment: LoadedExperiment) -> Grid:
         profile=experiment.profile,
         skipped=skipped,
         title=spec.title,
-        layouts=[
-            Layout(table.title, table.tasks, table.initializers, table.metrics, table.claims_table)
-            for table in spec.tables
-        ],
-        claims=[claims_named(name, experiment.path.parent) for name in spec.claims],
+        layouts=layouts(spec),
+        claims=[claims_named(name, folder) for name in spec.claims],
     )
+
+
+def layouts(spec: Experiment) -> list[Layout]:
+    """The tables an experiment asks for."""
+    return [Layout(t.title, t.tasks, t.initializers, t.metrics, t.claims_table) for t in spec.tables]
 
 
 def claims_named(name: str, folder: Path) -> str:
@@ -101,12 +105,17 @@ def facts(name: str, task: Task | None, title: str = "", primary: str | None = N
 
 def experiment_of_run(run: RunRecord, plugins: Sequence[Path] = ()) -> LoadedExperiment | None:
     """The experiment of a run, if its file is still what it was and still plans the run's cells."""
+    words = [word for word in run.argv if word.endswith((".yaml", ".yml")) and Path(word).is_file()]
+    found = (_unchanged(name, run, plugins) for name in (*words, run.experiment))
+    return next((experiment for experiment in found if experiment is not None), None)
+
+
+def _unchanged(name: str, run: RunRecord, plugins: Sequence[Path]) -> LoadedExperiment | None:
     from benchmark.plan import build_plan
     from benchmark.spec.load import load_experiment
 
-    seeds = run.spec.get("seeds")
     try:
-        found = load_experiment(run.experiment, profile=run.profile or None, seeds=seeds, plugins=plugins)
+        found = load_experiment(name, profile=run.profile or None, seeds=run.spec.get("seeds"), plugins=plugins)
         planned = {line.cell.id for line in build_plan(found).cells if line.cell is not None}
     except BenchError:
         return None
@@ -124,6 +133,9 @@ def last_run(store: Store, profile: str | None) -> RunRecord | None:
 
 def grid_of_store(store: Store, run: RunRecord | None, profile: str | None, registry: Registry) -> Grid:
     """What can be said without the spec: the run's cells (or all of one profile), tasks rebuilt as they were stored."""
+    from leaderboard import claims
+
+    spec = _stored_spec(run)
     con = store.connect()
     try:
         rows = _cells(con, run, profile)
@@ -147,8 +159,21 @@ def grid_of_store(store: Store, run: RunRecord | None, profile: str | None, regi
         tasks,
         experiment=run.experiment if run else "all results",
         profile=used,
+        title=spec.title if spec else "",
+        layouts=layouts(spec) if spec else (),
+        claims=[name for name in spec.claims if name in claims.names()] if spec else (),
         notes=_store_notes(len(set(run.cell_ids)) - len(cells) if run else 0, tasks),
     )
+
+
+def _stored_spec(run: RunRecord | None) -> Experiment | None:
+    """The experiment as the run kept it; None when this version cannot read it."""
+    from benchmark.spec.models import Experiment
+
+    try:
+        return Experiment.model_validate(run.spec) if run else None
+    except ValueError:
+        return None
 
 
 def _store_notes(unseen: int, tasks: Sequence[TaskFacts]) -> list[str]:

@@ -115,7 +115,7 @@ def fill(folder, values=VALUES, statuses=None):
     store.save_run(
         RunRecord(
             "run1", ("bench", "run", "boards.yaml"), "2026-01-01T00:00:00Z", experiment="boards", profile="compact",
-            spec=experiment.experiment.model_dump(mode="json"), source=experiment.text,
+            spec=experiment.experiment.model_dump(mode="json", by_alias=True), source=experiment.text,
             cell_ids=tuple(cell.id for cell in cells.values()),
         )
     )  # fmt: skip
@@ -130,13 +130,21 @@ def test_the_leaderboard_of_a_spec(bench):
     assert "Complete: 8 of 8 cells." in out
 
 
-def test_without_a_spec_the_last_run_is_shown_alike(bench, tmp_path):
-    (tmp_path / "specs").mkdir()
+def test_without_a_spec_the_last_run_is_shown_alike(bench):
     fill("results")
-    _, with_spec, _ = bench("leaderboard", "boards.yaml", "--format", "csv", "--no-published")
-    code, without, _ = bench("leaderboard", "--format", "csv", "--plugin", "plugin.py")
+    _, with_spec, _ = bench("leaderboard", "boards.yaml", "--format", "csv")
+    code, without, _ = bench("leaderboard", "--format", "csv")
     assert code == 0
     assert without == with_spec
+
+
+def test_a_spec_that_changed_since_is_not_taken_for_the_one_that_ran(bench, tmp_path):
+    fill("results")
+    (tmp_path / "boards.yaml").write_text(SPEC.replace("seeds: 4", "seeds: 9"))
+    code, out, _ = bench("leaderboard", "--plugin", "plugin.py", "--format", "markdown")
+    assert code == 0
+    assert "Complete: 8 of 8 cells." in out
+    assert "### Boards (compact)" in out
 
 
 def test_the_terminal_gets_text_without_styles_when_it_is_no_terminal(bench):
