@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from leaderboard.checks.numbers import Interval, Reported, parse
+from leaderboard.checks.roles import group_of, role_of
 from leaderboard.claims.model import Claim, ClaimSet, Rounding, Scope
 
 Key = tuple[str, str, str]
@@ -56,6 +57,7 @@ class Evidence:
         self.set = claims
         self.numbers: list[Number] = []
         self.unreadable: list[Claim] = []
+        self._roles: dict[tuple[str | None, str | None], str] = {}
         for claim in claims.claims:
             reported = parse(claim.printed, claim.rounding)
             if reported is None:
@@ -77,9 +79,12 @@ class Evidence:
         """Numbers that compete: one table, one task and metric, everything but the method the same."""
         index: dict[tuple[str, ...], list[Number]] = defaultdict(list)
         for number in self.numbers:
-            scope = number.scope
-            fields = (scope.task, scope.metric, *(getattr(scope, name) for name in OTHER_FIELDS))
-            index[(number.claim.where.table, *(fold(field) for field in fields))].append(number)
+            scope, where = number.scope, number.claim.where
+            if scope.method is None:
+                continue
+            fields = [scope.task, scope.metric, *(getattr(scope, name) for name in OTHER_FIELDS)]
+            unnamed = where.column if scope.task is None or scope.metric is None else ""
+            index[(where.table, unnamed, *(fold(field) for field in fields))].append(number)
         return index
 
     @cached_property
@@ -112,26 +117,33 @@ class Evidence:
         """Numbers of one relation by role."""
         index: dict[str, dict[str, list[Number]]] = defaultdict(lambda: defaultdict(list))
         for number in self.numbers:
-            if number.claim.group and number.claim.role:
-                index[number.claim.group][fold(number.claim.role)].append(number)
-        return index
+            if (role := self.role(number.claim)) and (group := group_of(number.claim)):
+                index[group][role].append(number)
+        return {group: roles for group, roles in index.items() if len(roles) > 1}
+
+    def role(self, claim: Claim) -> str:
+        """The role of a claim, remembered by what it depends on."""
+        key = (claim.role, claim.scope.metric)
+        if key not in self._roles:
+            self._roles[key] = role_of(claim)
+        return self._roles[key]
 
     def related(self, *roles: str) -> Iterator[tuple[Number, ...]]:
         """One number per role, from every group that has them all; roles several numbers share are paired by scope."""
         for group in self.groups.values():
             if all(role in group for role in roles):
-                yield from _aligned([group[role] for role in roles])
+                yield from self.aligned([group[role] for role in roles])
 
-
-def _aligned(columns: list[list[Number]]) -> Iterator[tuple[Number, ...]]:
-    """The only combination, or those that agree in method, task and split."""
-    if all(len(column) == 1 for column in columns):
-        yield tuple(column[0] for column in columns)
-        return
-    for first in columns[0]:
-        same = [[n for n in column if _alike(first.scope, n.scope)] for column in columns[1:]]
-        if all(len(column) == 1 for column in same):
-            yield (first, *(column[0] for column in same))
+    @staticmethod
+    def aligned(columns: list[list[Number]]) -> Iterator[tuple[Number, ...]]:
+        """The only combination of one number per column, or those that agree in method, task, split and model."""
+        if all(len(column) == 1 for column in columns):
+            yield tuple(column[0] for column in columns)
+            return
+        for first in columns[0]:
+            same = [[n for n in column if _alike(first.scope, n.scope)] for column in columns[1:]]
+            if all(len(column) == 1 for column in same):
+                yield (first, *(column[0] for column in same))
 
 
 def _alike(a: Scope, b: Scope) -> bool:

@@ -27,7 +27,7 @@ def block(finding: Finding) -> Iterator[str]:
     for position, cell in enumerate(finding.cells):
         line = f", line {cell.line}" if cell.line else ""
         yield field("cells" if position == 0 else "", f"{cell.printed:<9} {cell.where}{line}")
-    if finding.count > len(finding.cells):
+    if finding.count > max(1, len(finding.cells)):
         yield field("", f"... {finding.count} findings in all")
     if finding.arithmetic:
         yield field("arithmetic", finding.arithmetic)

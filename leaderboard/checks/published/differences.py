@@ -11,6 +11,7 @@ from leaderboard.checks.explain import difference, slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
 from leaderboard.checks.numbers import Interval, Reported, parse, show
 from leaderboard.checks.registry import check
+from leaderboard.checks.roles import group_of
 from leaderboard.checks.verdicts import judge, report
 from leaderboard.claims.model import Rounding
 
@@ -172,11 +173,9 @@ def _column(evidence: Evidence, base: Number) -> list[Number]:
 
 def _tied(evidence: Evidence, base: Number, other: Number) -> str:
     """A role in which two rows print the same number, with that number."""
-    if base.claim.group is None or other.claim.group is None:
-        return ""
-    mine, theirs = evidence.groups[base.claim.group], evidence.groups[other.claim.group]
+    mine, theirs = (evidence.groups.get(group_of(n.claim), {}) for n in (base, other))
     for role, numbers in mine.items():
-        if role == fold(base.claim.role) or role not in theirs or "error" in role:
+        if role == evidence.role(base.claim) or role not in theirs or "error" in role:
             continue
         if numbers[0].reported.value == theirs[role][0].reported.value:
             return f"{role} {numbers[0].reported.text}"

@@ -1,0 +1,308 @@
+"""Averages against their parts, and the error bar of an average against its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+
+from leaderboard.checks.evidence import Evidence, Number, fold, relate
+from leaderboard.checks.explain import slip
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.numbers import Interval, Reported, exactly, parse, show, weighted_sum
+from leaderboard.checks.registry import check
+from leaderboard.checks.verdicts import judge, report
+from leaderboard.claims.model import Rounding
+
+NAMES = frozenset({"avg", "avg.", "average", "mean"})
+"""Headings taken for an average when no role says so."""
+MOST_SUBSETS = 1 << 12
+
+
+@dataclass(frozen=True)
+class Average:
+    """A printed average and its parts."""
+
+    whole: Number
+    parts: tuple[Reported, ...]
+    names: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    weights: tuple[Fraction, ...] | None
+    """Stated weights, or the sizes of the parts; None: unknown."""
+    certain: bool
+    """Whether the source says that these are the parts, or only the headings suggest it."""
+
+    def spans(self, policy: Rounding | None = None) -> list[Interval]:
+        """The parts as intervals."""
+        return [part.interval(policy) for part in self.parts]
+
+
+def averages(evidence: Evidence) -> Iterator[Average]:
+    """Averages by role, by heading, and means of listed runs."""
+    for group in evidence.groups.values():
+        for whole in group.get("average", ()):
+            if parts := group.get("part"):
+                yield of(whole, parts, certain=True)
+    for whole in evidence.numbers:
+        if whole.claim.role is None and _called_average(whole):
+            parts = [n for n in evidence.by_table[whole.claim.where.table] if _part_of(n, whole)]
+            if len(parts) > 1:
+                yield of(whole, parts, certain=False)
+        if whole.claim.values:
+            yield from _of_runs(whole)
+
+
+def of(whole: Number, parts: list[Number], certain: bool) -> Average:
+    """An average over cells."""
+    stated = [n.claim.weight or (str(n.claim.items) if n.claim.items else None) for n in parts]
+    weights = None if None in stated else tuple(Fraction(str(weight).replace(",", "")) for weight in stated)
+    return Average(
+        whole,
+        tuple(n.reported for n in parts),
+        tuple(n.scope.task or n.claim.where.column for n in parts),
+        (cell(whole.claim), *(cell(n.claim) for n in parts)),
+        weights,
+        certain,
+    )
+
+
+def _called_average(number: Number) -> bool:
+    return fold(number.scope.task) in NAMES or (number.scope.task is None and fold(number.claim.where.column) in NAMES)
+
+
+def _part_of(number: Number, whole: Number) -> bool:
+    """Another column of the same row, same metric."""
+    a, b = number.scope, whole.scope
+    same = (a.method, fold(a.metric), number.claim.where.row) == (b.method, fold(b.metric), whole.claim.where.row)
+    return number is not whole and same and not _called_average(number) and not relate(a, b).differ
+
+
+def _of_runs(whole: Number) -> Iterator[Average]:
+    runs = [parse(text, whole.claim.rounding) for text in whole.claim.values]
+    parts = tuple(run for run in runs if run is not None)
+    if len(parts) == len(runs) > 1:
+        names = tuple(f"run {position}" for position in range(1, len(parts) + 1))
+        yield Average(whole, parts, names, (cell(whole.claim),), None, True)
+
+
+@check("AVG-RANGE", 8, "an average outside the range of its parts", Severity.ERROR)
+def average_range(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """Whatever the weights, an average lies between its smallest and its greatest part.
+
+    Formula: min(xᵢ) − u ≤ A ≤ max(xᵢ) + u. Holds for equal, weighted, nested, geometric and harmonic means alike.
+    Severity: an error where the parts are stated to be all of them; a warning where the heading only suggests it.
+    Source: Mercor-Intelligence/archipelago#8 (8.4 over 12.9, 14.7, 12.9).
+    Power: only averages outside the range. Blind spot: parts that are not printed.
+    """
+    for average in averages(evidence):
+        verdict, policy = judge(partial(in_range, average), average.whole.claim.rounding)
+        if verdict is Verdict.PASS:
+            tally.ok()
+            continue
+        values = [part.value for part in average.parts]
+        low, high = min(values), max(values)
+        printed = average.whole.reported.text
+        side = f"below its smallest part {show(low)}" if average.whole.reported.value < low else (
+            f"above its greatest part {show(high)}"
+        )  # fmt: skip
+        yield report(
+            "AVG-RANGE",
+            Severity.ERROR if average.certain else Severity.WARNING,
+            verdict,
+            policy,
+            f"average {printed} lies {side}",
+            average.cells,
+            f"{len(values)} parts from {show(low)} to {show(high)}; {printed} stands for {average.whole.interval()}",
+            [Explanation("a part is not printed", "then it would have to lie beyond the average", not average.certain)],
+            pattern="averages out of range",
+        )
+
+
+def in_range(average: Average, policy: Rounding | None = None) -> bool:
+    """Whether the average can lie between its parts."""
+    spans = average.spans(policy)
+    hull = Interval(min(span.lo for span in spans), max(span.hi for span in spans))
+    return hull.meets(average.whole.interval(policy))
+
+
+@check("AVG", 9, "an average that its parts do not give", Severity.ERROR)
+def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """A printed average must be the mean of its parts, equally weighted or by the stated weights or sizes.
+
+    Formula: |Σ wᵢ xᵢ / Σ wᵢ − A| ≤ Σ wᵢ uᵢ / Σ wᵢ + u_A. Also tried, as explanations: one or two parts left out, a mean
+    of means of parts that share a prefix, geometric and harmonic mean, a sum over the number planned, a slip.
+    Severity: an error where nothing tried fits and the parts are stated; otherwise a warning.
+    Source: Solacex/Domain-Consensus-Clustering#16 (64.2 for 63.01); hyeonsangjeon/gdpval-realworks#363 (÷ 220 for 215).
+    Power: an edit of one digit of A by k units is found when k > about 2 at equal precision.
+    Blind spot: an error in a part of less than (parts + 1) half-units; weights nobody states.
+    """
+    for entry in averages(evidence):
+        verdict, policy = judge(partial(mean_fits, entry), entry.whole.claim.rounding)
+        if verdict is Verdict.PASS:
+            tally.ok()
+        else:
+            yield _no_average(entry, verdict, policy)
+
+
+def mean_fits(average: Average, policy: Rounding | None = None) -> bool:
+    """Whether the average can be the mean of its parts, equally weighted or by their weights."""
+    spans, whole = average.spans(policy), average.whole.interval(policy)
+    options = [[Fraction(1)] * len(spans), *([list(average.weights)] if average.weights else [])]
+    return any(mean(spans, weights).meets(whole) for weights in options)
+
+
+def mean(spans: list[Interval], weights: list[Fraction]) -> Interval:
+    """Weighted mean of intervals."""
+    return weighted_sum(spans, weights).scale(1 / sum(weights, Fraction(0)))
+
+
+def _no_average(average: Average, verdict: Verdict, policy: Rounding) -> Finding:
+    whole = average.whole.reported
+    equal = mean(average.spans(), [Fraction(1)] * len(average.parts))
+    explanations = list(_other_means(average))
+    explained = any(explanation.fits for explanation in explanations)
+    explanations.append(slip("average", whole, lambda other: equal.meets(other.interval())))
+    middle = sum((part.value for part in average.parts), Fraction(0)) / len(average.parts)
+    digits = max(whole.decimals, 0) + 1
+    parts = " + ".join(part.text for part in average.parts)
+    return report(
+        "AVG",
+        Severity.ERROR if average.certain and not explained else Severity.WARNING,
+        verdict,
+        policy,
+        f"the mean of {len(average.parts)} parts is {show(middle, digits)}, printed {whole.text}",
+        average.cells,
+        f"({parts}) / {len(average.parts)} = {show(middle, digits)}, in [{show(equal.lo, digits + 1)}, "
+        f"{show(equal.hi, digits + 1)}]; printed {whole.text} stands for {average.whole.interval()}",
+        explanations,
+        nearest=(show(middle, max(whole.decimals, 0)),),
+        pattern="averages that their parts do not give",
+    )
+
+
+def _other_means(average: Average) -> Iterator[Explanation]:
+    spans, whole = average.spans(), average.whole.interval()
+    digits = max(average.whole.reported.decimals, 0) + 1
+
+    def tried(title: str, span: Interval) -> Explanation:
+        return Explanation(title, f"in [{show(span.lo, digits)}, {show(span.hi, digits)}]", span.meets(whole))
+
+    if average.weights:
+        yield tried("weighted by size", mean(spans, list(average.weights)))
+        if planned := average.whole.claim.items:
+            total = weighted_sum(spans, list(average.weights)).scale(Fraction(1, planned))
+            done = show(sum(average.weights, Fraction(0)))
+            yield tried(f"divided by the {planned} planned instead of the {done} done", total)
+    yield _left_out(average, whole)
+    if (nested := _nested(average)) is not None:
+        yield tried("a mean of means over parts that share a prefix", nested)
+    if all(span.lo > 0 for span in spans):
+        inverse = mean([exactly(1) / span for span in spans], [Fraction(1)] * len(spans))
+        yield tried("the harmonic mean", exactly(1) / inverse)
+        yield tried("the geometric mean", mean([span.log() for span in spans], [Fraction(1)] * len(spans)).exp())
+
+
+def _left_out(average: Average, whole: Interval) -> Explanation:
+    """Means without one or two of the parts."""
+    spans, names = average.spans(), average.names
+    fitting, tried = [], 0
+    for size in (1, 2):
+        for left in combinations(range(len(spans)), size):
+            kept = [span for i, span in enumerate(spans) if i not in left]
+            tried += 1
+            if kept and tried <= MOST_SUBSETS and mean(kept, [Fraction(1)] * len(kept)).meets(whole):
+                fitting.append(" and ".join(names[i] for i in left))
+    if not fitting:
+        return Explanation("one or two parts left out", f"none of {tried} ways fits", False)
+    shown = "; ".join(fitting[:3])
+    return Explanation("parts left out", f"without {shown} ({len(fitting)} of {tried} ways fit)", True)
+
+
+def _nested(average: Average) -> Interval | None:
+    """First within parts whose names share their first word, then over those."""
+    families: dict[str, list[Interval]] = {}
+    for name, span in zip(average.names, average.spans(), strict=True):
+        families.setdefault(fold(name).replace("-", " ").split(" ")[0], []).append(span)
+    if not 1 < len(families) < len(average.parts):
+        return None
+    inner = [mean(spans, [Fraction(1)] * len(spans)) for spans in families.values()]
+    return mean(inner, [Fraction(1)] * len(inner))
+
+
+@check("ESTIM", 34, "a mean and its error bar with different weights", Severity.WARNING)
+def estimator(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """The standard error of an average must use the weights of the average.
+
+    Formula: equal weights SE² = Σ SEᵢ² / k²; by size SE² = Σ nᵢ² SEᵢ² / (Σ nᵢ)²;
+    pooled SE² = Σ nᵢ (nᵢ − 1) SEᵢ² / ((Σ nᵢ − k) Σ nᵢ).
+    Source: EleutherAI/lm-evaluation-harness#3882 (unweighted mean, size-weighted error), #1390 (pooled or combined).
+    Power: needs sizes and errors of the parts, and sizes that differ. Blind spot: correlated parts.
+    """
+    for group in evidence.groups.values():
+        parts = group.get("part", [])
+        for whole in group.get("average", ()):
+            spans = [_error_of(n) for n in parts]
+            bar = _error_of(whole)
+            if bar is None or not parts or None in spans or any(not n.claim.items for n in parts):
+                tally.skip("sizes or standard errors missing")
+                continue
+            yield from _weights(whole, parts, bar, [span for span in spans if span is not None], tally)
+
+
+def _error_of(number: Number) -> Interval | None:
+    spread = number.claim.spread
+    printed = parse(spread.printed) if spread and spread.kind == "se" else None
+    return printed.interval().clip(0, None) if printed else None
+
+
+def _weights(
+    whole: Number, parts: list[Number], bar: Interval, spans: list[Interval], tally: Tally
+) -> Iterator[Finding]:
+    sizes = [Fraction(n.claim.items or 0) for n in parts]
+    equal = [Fraction(1)] * len(parts)
+    values = [n.interval() for n in parts]
+    means = {"equal": mean(values, equal).meets(whole.interval()), "size": mean(values, sizes).meets(whole.interval())}
+    errors = {
+        "equal": combined(spans, equal).meets(bar),
+        "size": combined(spans, sizes).meets(bar) or pooled(spans, sizes).meets(bar),
+    }
+    if any(means[name] and errors[name] for name in means):
+        tally.ok()
+        return
+    fitting = [(a, b) for a in means for b in errors if means[a] and errors[b]]
+    if not fitting:
+        tally.skip("neither equal weights nor sizes give mean and error")
+        return
+    (of_mean, of_error), names = fitting[0], {"equal": "equal weights", "size": "weights by size"}
+    spread = whole.claim.spread
+    yield report(
+        "ESTIM",
+        Severity.WARNING,
+        Verdict.FAIL,
+        whole.claim.rounding,
+        f"{whole.reported.text} uses {names[of_mean]}, its error {spread.printed if spread else ''} {names[of_error]}",
+        [cell(whole.claim), *(cell(n.claim) for n in parts)],
+        f"error with {names[of_mean]}: {rough(combined(spans, equal if of_mean == 'equal' else sizes))}; "
+        f"with {names[of_error]}: {rough(combined(spans, equal if of_error == 'equal' else sizes))}; printed {bar}",
+        pattern="weights of mean and error differ",
+    )
+
+
+def combined(errors: list[Interval], weights: list[Fraction]) -> Interval:
+    """Standard error of a weighted mean of independent parts."""
+    total = sum(weights, Fraction(0))
+    return weighted_sum([error.square() for error in errors], [(w / total) ** 2 for w in weights]).sqrt()
+
+
+def pooled(errors: list[Interval], sizes: list[Fraction]) -> Interval:
+    """Standard error from the pooled sample variance of all items."""
+    total = sum(sizes, Fraction(0))
+    weights = [n * (n - 1) / ((total - len(sizes)) * total) for n in sizes]
+    return weighted_sum([error.square() for error in errors], weights).sqrt()
+
+
+def rough(span: Interval) -> str:
+    """An interval with six significant digits."""
+    return f"[{float(span.lo):.6g}, {float(span.hi):.6g}]"

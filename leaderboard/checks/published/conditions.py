@@ -1,0 +1,166 @@
+"""The conditions behind the numbers: what was not told, what was chosen on the test set, who is compared with whom."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from leaderboard.checks.evidence import Evidence, Number, fold
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.registry import check
+from leaderboard.claims.model import Settings
+
+REQUIRED = (
+    ("model",),
+    ("epochs", "steps"),
+    ("batch size",),
+    ("optimizer",),
+    ("learning rate",),
+    ("schedule",),
+    ("weight decay",),
+    ("seed", "seeds"),
+    ("selection",),
+)
+"""Settings without which a number cannot be reproduced; one name of each is enough."""
+
+
+def missing(settings: Settings) -> list[str]:
+    """Required settings that are not stated."""
+    stated = {fold(name) for name in settings.stated}
+    return [names[0] for names in REQUIRED if not stated.intersection(names)]
+
+
+@check("HPARAM", 36, "settings that are not told", Severity.WARNING)
+def hyperparameters(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """A table of settings must state what is needed to run the experiment again.
+
+    Formula: model, epochs or steps, batch size, optimiser, learning rate, schedule, weight decay, seeds, and which
+    epoch's number is shown (selection); one finding for a source.
+    Source: Dodge et al. 2019, arXiv:1909.03004. Power: complete for entered settings.
+    Blind spot: settings stated in the text and not entered; whether the stated ones were used.
+    """
+    if not evidence.set.settings:
+        tally.skip("no settings entered")
+        return
+    gaps = [(settings, lacking) for settings in evidence.set.settings if (lacking := missing(settings))]
+    tally.ok(len(evidence.set.settings) - len(gaps))
+    if gaps:
+        told = "; ".join(f"{settings.where} ({', '.join(settings.tasks)}): {', '.join(m)}" for settings, m in gaps)
+        yield Finding(
+            check="HPARAM",
+            severity=Severity.WARNING,
+            verdict=Verdict.FAIL,
+            message=f"{len(gaps)} of {len(evidence.set.settings)} tables of settings leave some out",
+            arithmetic=told,
+            explanations=(Explanation("stated in the text or in released code", "enter them as settings", True),),
+            pattern="settings",
+        )
+
+
+CHOSEN = re.compile(r"\b(best|max(imum)?|peak|oracle)\b")
+
+
+@check("DB-TESTSEL", 16, "the checkpoint was chosen on the test split", Severity.ERROR)
+def selected_on_test(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """The best epoch of a curve on the test split is not a test result: its maximum over epochs is biased upward.
+
+    Formula: aggregation says best or maximum and the split is the test split. For published numbers one warning per
+    source, since the print can be right and the protocol wrong.
+    Source: shapeformer#2, TimeMIL#4, LSTM-FCN#7, confirmed by their authors; arXiv:2608.00418 ("best top-1").
+    Power: complete where aggregation is stated. Blind spot: silent selection.
+    """
+    chosen = [n for n in evidence.numbers if _is_chosen(n)]
+    tally.ok(sum(n.scope.aggregation is not None for n in evidence.numbers) - len(chosen))
+    if not chosen:
+        return
+    tables = ", ".join(dict.fromkeys(n.claim.where.table for n in chosen))
+    yield Finding(
+        check="DB-TESTSEL",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{len(chosen)} numbers ({tables}) are the {chosen[0].scope.aggregation} on the test split",
+        cells=tuple(cell(n.claim) for n in chosen[:3]),
+        arithmetic="the maximum of T noisy values exceeds their mean, by about σ √(2 ln T) for T independent ones",
+        explanations=(Explanation("chosen on a validation split held out of training", "state the split", False),),
+        pattern="chosen on test",
+        note="The last epoch's number, or one chosen on held-out data, would be a test result.",
+    )
+
+
+def _is_chosen(number: Number) -> bool:
+    return fold(number.scope.split) == "test" and bool(CHOSEN.search(fold(number.scope.aggregation)))
+
+
+@check("DB-N", 4, "rows of one column stand on different numbers of runs or tasks", Severity.ERROR)
+def unequal_n(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """Numbers that are ranked together need the same n, and averages the same tasks.
+
+    Formula: the set of n (runs), and for averages of N (tasks or items), over the rows of a column. For published
+    numbers a warning. Source: embeddings-benchmark/mteb#4263 (54.02 over 6 tasks beside 57.03 over 10).
+    Power: complete where n is stated. Blind spot: n not stated.
+    """
+    for column in evidence.columns.values():
+        for name, counts in (("runs", _counts(column, "n")), ("items", _averaged(column))):
+            if len(counts) == 1:
+                tally.ok()
+            elif len(counts) > 1:
+                yield _unequal(name, counts)
+
+
+def _counts(numbers: list[Number], field: str) -> dict[int, list[Number]]:
+    counts: dict[int, list[Number]] = defaultdict(list)
+    for number in numbers:
+        if (count := getattr(number.claim, field)) is not None:
+            counts[count].append(number)
+    return counts
+
+
+def _averaged(column: list[Number]) -> dict[int, list[Number]]:
+    return _counts([n for n in column if n.claim.role == "average"], "items")
+
+
+def _unequal(name: str, counts: dict[int, list[Number]]) -> Finding:
+    told = ", ".join(f"{numbers[0].scope.method} {count}" for count, numbers in sorted(counts.items()))
+    first = next(iter(counts.values()))[0]
+    column = f"{first.claim.where.table}, {first.scope.task or first.scope.metric}"
+    return Finding(
+        check="DB-N",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{column}: different numbers of {name} ({told})",
+        cells=tuple(cell(numbers[0].claim) for numbers in counts.values()),
+        arithmetic="a mean over other runs or tasks is another quantity",
+        explanations=(Explanation("the missing ones were lost at random", "cannot be told from the print", False),),
+        pattern=f"unequal numbers of {name}",
+    )
+
+
+@check("DB-NONFINITE", 3, "a value that is no finite number", Severity.ERROR)
+def not_finite(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """NaN and infinity cannot be ranked or averaged; diverged runs must be counted, not dropped.
+
+    Formula: printed nan, inf or diverged, in a cell or among its runs. For published numbers a warning.
+    Source: wandb/senpai#2831 (a mean over four of five seeds); mlflow/mlflow#25640.
+    Power: complete for printed words. Blind spot: diverged runs that were left out in silence.
+    """
+    for claim in evidence.set.claims:
+        words = [text for text in (claim.printed, *claim.values) if NOT_FINITE.search(text.casefold())]
+        if not words:
+            tally.ok()
+            continue
+        total = len(claim.values)
+        rate = f"{len(words)} of {total} runs" if total else "the cell"
+        yield Finding(
+            check="DB-NONFINITE",
+            severity=Severity.WARNING,
+            verdict=Verdict.FAIL,
+            message=f"{rate} printed as {words[0]}",
+            cells=(cell(claim),),
+            arithmetic=f"failure rate {100 * len(words) / total:.0f} %" if total else "",
+            explanations=(Explanation("a cell that was never run", "print a dash", True),),
+            pattern="values that are not finite",
+        )
+
+
+NOT_FINITE = re.compile(r"\b(nan|inf|infinity|diverged|oom)\b")

@@ -1,0 +1,250 @@
+"""Proportions of N items are whole counts: what that forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+from leaderboard.checks.evidence import Evidence, Number
+from leaderboard.checks.explain import slip
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.metrics import family
+from leaderboard.checks.numbers import Interval, Reported, parse, show
+from leaderboard.checks.registry import check
+from leaderboard.checks.verdicts import judge, report
+from leaderboard.claims.model import Rounding
+
+ROUND_SIZES = (100, 500, 1000, 2000, 5000, 10000)
+"""Other sizes of a test set tried as an explanation."""
+
+
+def is_count(number: Number) -> bool:
+    """Whether one run's value is a whole number of items over N."""
+    known = family(number.scope.metric)
+    return known is not None and known.counts and number.claim.unit in {"percent", "fraction"}
+
+
+def whole_counts(reported: Reported, percent: bool, items: int, policy: Rounding | None = None) -> range:
+    """Counts over `items` that print like this."""
+    low, high = reported.hundredths(policy)
+    scale = reported.decimals + (4 if percent else 2)
+    if scale < 0:
+        return range(low * items * 10**-scale, high * items * 10**-scale + 1)
+    return range(-(-low * items // 10**scale), high * items // 10**scale + 1)
+
+
+def possible(reported: Reported, percent: bool, items: int, policy: Rounding | None = None) -> bool:
+    """Whether any count prints like this."""
+    return len(whole_counts(reported, percent, items, policy)) > 0
+
+
+@check("GRIM-ACC", 26, "an accuracy that is no whole count", Severity.WARNING)
+def grim(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """A mean accuracy over n runs on N items is k / (N n) for a whole k.
+
+    Formula: ⌈(m − h) N n / 100⌉ ≤ ⌊(m + h) N n / 100⌋, h the half-width. Only for metrics that count items.
+    Source: GRIM, Brown & Heathers 2017; lhdjung/scrutiny@a56a945.
+    Power: max(0, 1 − N n / 10^(d+2)) for d decimals of a percentage: 50 % at N = 5000, d = 2, n = 1; none from
+    N n = 10^(d+2) on, which is told as not testable. Blind spot: dropped last batches, sample weights, running means
+    in single precision, per-class means; hence a warning.
+    """
+    for number in evidence.numbers:
+        claim = number.claim
+        if claim.items is None or not is_count(number):
+            continue
+        percent, total = claim.unit == "percent", claim.items * (claim.n or 1)
+        power = grim_power(number.reported, percent, total)
+        if power == 0:
+            tally.skip("no power: as many counts as printed values")
+            continue
+        verdict, policy = judge(partial(possible, number.reported, percent, total), claim.rounding)
+        if verdict is Verdict.PASS:
+            tally.ok()
+        else:
+            yield _no_count(number, percent, total, power, verdict, policy)
+
+
+def grim_power(reported: Reported, percent: bool, total: int) -> Fraction:
+    """Share of printed values that are no count over `total`."""
+    values = Fraction(10) ** (reported.decimals + (2 if percent else 0))
+    return max(Fraction(0), 1 - total / values)
+
+
+def _no_count(
+    number: Number, percent: bool, total: int, power: Fraction, verdict: Verdict, policy: Rounding
+) -> Finding:
+    reported = number.reported
+    scale = 100 if percent else 1
+    count = reported.value * total / scale
+    below = int(count)
+    nearest = tuple(show(Fraction(k * scale, total), max(reported.decimals, 0)) for k in (below, below + 1))
+    unit = " %" if percent else ""
+    others = [size for size in ROUND_SIZES if size != total and possible(reported, percent, size)]
+    return report(
+        "GRIM-ACC",
+        Severity.WARNING,
+        verdict,
+        policy,
+        f"{reported.text}{unit} of {total} items is no whole count (nearest {' and '.join(nearest)})",
+        [cell(number.claim)],
+        f"{reported.text} × {total} / {scale} = {show(count)}; power {show(power * 100, 0)} %",
+        [
+            Explanation("another number of items", f"fits {', '.join(map(str, others))}", bool(others)),
+            Explanation("a mean over classes or batches instead of items", "", True),
+            slip("value", reported, lambda other: possible(other, percent, total)),
+        ],
+        nearest=nearest,
+        pattern=f"no whole counts of {total} items",
+    )
+
+
+@check("DEBIT-SE", 27, "a standard error that its accuracy does not give", Severity.WARNING)
+def debit(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """The standard error over N right-or-wrong items follows from the accuracy p.
+
+    Formula: SE = √(p (1 − p) / (N − 1)); the intervals of both must meet.
+    Source: DEBIT, Heathers & Brown 2019; EleutherAI/lm-evaluation-harness#3357, #1645 (sound tables).
+    Power: errors off by more than a last digit. Blind spot: bootstrap or clustered errors; hence a warning.
+    """
+    for number in evidence.numbers:
+        spread, items = number.claim.spread, number.claim.items
+        if spread is None or spread.kind != "se" or items is None or items < 2 or not is_count(number):
+            continue
+        error = parse(spread.printed, number.claim.rounding)
+        if error is None:
+            tally.skip("the error is no number")
+            continue
+        verdict, policy = judge(partial(is_binomial, number, error), number.claim.rounding)
+        if verdict is Verdict.PASS:
+            tally.ok()
+        else:
+            yield _other_error(number, error, items, verdict, policy)
+
+
+def is_binomial(number: Number, error: Reported, policy: Rounding | None = None) -> bool:
+    """Whether the error can be the binomial one of its accuracy."""
+    implied = binomial_error(number.fraction(policy).clip(0, 1), number.claim.items or 2)
+    return implied.meets(error.interval(policy).scale(unit_of(number)))
+
+
+def unit_of(number: Number) -> Fraction:
+    """One hundredth for percentages."""
+    return Fraction(1, 100) if number.claim.unit == "percent" else Fraction(1)
+
+
+def binomial_error(p: Interval, items: int) -> Interval:
+    """√(p (1 − p) / (N − 1)) over an interval of p; greatest at one half."""
+    ends = [p.lo * (1 - p.lo), p.hi * (1 - p.hi)]
+    top = Fraction(1, 4) if Fraction(1, 2) in p else max(ends)
+    return Interval(min(ends), top).scale(Fraction(1, items - 1)).sqrt()
+
+
+def _other_error(number: Number, error: Reported, items: int, verdict: Verdict, policy: Rounding) -> Finding:
+    scale = unit_of(number)
+    implied = binomial_error(number.fraction().clip(0, 1), items).scale(1 / scale)
+    digits = max(error.decimals, 0)
+    p = number.fraction().clip(0, 1)
+    halves = binomial_error(p, items).scale(Fraction(196, 100) / scale)
+    per_item = Interval(p.lo * (1 - p.lo), p.hi * (1 - p.hi)) if p.hi <= Fraction(1, 2) else None
+    explanations = [
+        Explanation("half of a 95 % interval", f"about {show(halves.lo, digits)}", halves.meets(error.interval())),
+        slip("error", error, lambda other: implied.meets(other.interval())),
+        Explanation("a bootstrap or clustered error", "may lie on either side", True),
+    ]
+    if per_item is not None:
+        spread = per_item.sqrt().scale(1 / scale)
+        explanations.insert(0, Explanation("the sd over items", "", spread.meets(error.interval())))
+    return report(
+        "DEBIT-SE",
+        Severity.WARNING,
+        verdict,
+        policy,
+        f"± {error.text} beside {number.reported.text} on {items} items; binomial would be {show(implied.lo, digits)}",
+        [cell(number.claim)],
+        f"√(p (1 − p) / {items - 1}) is in [{float(implied.lo):.6g}, {float(implied.hi):.6g}]; printed {error.text} "
+        f"stands for {error.interval()}",
+        explanations,
+        nearest=(show(implied.lo, digits),),
+        pattern="standard errors that are not binomial",
+    )
+
+
+@check("GRIMMER-SEED", 33, "a mean and sd that no whole counts give", Severity.WARNING)
+def grimmer(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """Mean and sd of n accuracies on N items come from n whole counts kᵢ.
+
+    Formula: with K = Σ kᵢ in the mean's range, Q = Σ kᵢ² must be whole, Q ≡ K (mod 2), Q ≥ K² / n, and within
+    (n − ddof)(s ∓ h)²(N / 100)² + K² / n; ddof 1 and 0 are both tried.
+    Source: GRIMMER, Allard 2018 (its third test is not used: lhdjung/scrutiny#80).
+    Power: random pairs refused: about 100 % at N = 200, 85 % (n = 3) and 61 % (n = 5) at N = 1000, none from N = 5000
+    on. Blind spot: necessary, not sufficient.
+    """
+    for number in evidence.numbers:
+        claim = number.claim
+        spread, items, n = claim.spread, claim.items, claim.n
+        if spread is None or spread.kind != "sd" or not items or not n or n < 2 or not is_count(number):
+            continue
+        sd = parse(spread.printed, claim.rounding)
+        if sd is None:
+            tally.skip("the spread is no number")
+            continue
+        ddofs = (0, 1) if spread.ddof is None else (spread.ddof,)
+        verdict, policy = judge(partial(_feasible, number, sd, ddofs), claim.rounding)
+        if verdict is Verdict.PASS:
+            tally.ok()
+        else:
+            yield _infeasible(number, sd, items, n, verdict, policy)
+
+
+MOST_SUMS = 20_000
+"""Sums looked at; a mean that allows more says nothing anyway."""
+
+
+def _feasible(number: Number, sd: Reported, ddofs: tuple[int, ...], policy: Rounding | None = None) -> bool:
+    return any(feasible(number, sd, ddof, policy) for ddof in ddofs)
+
+
+def feasible(number: Number, sd: Reported, ddof: int, policy: Rounding | None = None) -> bool:
+    """Whether some sum K and sum of squares Q of whole counts print as mean and sd."""
+    claim = number.claim
+    items, n = claim.items or 1, claim.n or 1
+    percent = claim.unit == "percent"
+    sums = whole_counts(number.reported, percent, items * n, policy)
+    scale = Fraction(items, 100 if percent else 1)
+    spread = sd.interval(policy).clip(0, None).scale(scale).square().scale(n - ddof)
+    if len(sums) > MOST_SUMS:
+        return True
+    for total in sums:
+        base = Fraction(total * total, n)
+        low, high = base + spread.lo, base + spread.hi
+        least = max(-(-low.numerator // low.denominator), -(-base.numerator // base.denominator))
+        greatest = high.numerator // high.denominator
+        first = least if (least - total) % 2 == 0 else least + 1
+        if first <= greatest:
+            return True
+    return False
+
+
+def _infeasible(number: Number, sd: Reported, items: int, n: int, verdict: Verdict, policy: Rounding) -> Finding:
+    percent = number.claim.unit == "percent"
+    near = [text for step in (-1, 1, -2, 2) if (other := parse(text := sd.moved(step), sd.rounding)) is not None
+            and any(feasible(number, other, ddof) for ddof in (0, 1))]  # fmt: skip
+    sums = whole_counts(number.reported, percent, items * n)
+    return report(
+        "GRIMMER-SEED",
+        Severity.WARNING,
+        verdict,
+        policy,
+        f"{number.reported.text} ± {sd.text} over {n} runs of {items} items comes from no whole counts",
+        [cell(number.claim)],
+        f"K from {sums.start} to {sums.stop - 1}; no whole Q ≡ K (mod 2) in (n − ddof)(s ± h)²(N / 100)² + K² / n"
+        if len(sums)
+        else f"the mean itself is no whole count of {items * n}",
+        [
+            Explanation("runs on different numbers of items", "", True),
+            slip("sd", sd, lambda other: any(feasible(number, other, ddof) for ddof in (0, 1))),
+        ],
+        nearest=tuple(near),
+        pattern="mean and sd of no whole counts",
+    )
