@@ -296,7 +296,7 @@ class Composer:
     def scalar(self, event: Event) -> Scalar:
         """The value of a scalar by the core schema; quoted text stays text."""
         if event.style is not None:
-            return str(event.value)
+            return self.text(event)
         try:
             value = core_schema(event.value)
         except ValueError:
@@ -306,6 +306,14 @@ class Composer:
             self.note(event, f"expected a finite number, found {event.value}")
             return 0.0
         return value
+
+    def text(self, event: Event) -> str:
+        """A quoted text; two escapes that are the halves of one character, as JSON writes them, become that."""
+        try:
+            return str(event.value).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            self.note(event, "half a character; an escape between \\ud800 and \\udfff needs its other half")
+            return ""
 
     def mark(self, event: Event) -> Mark:
         """Where an event starts; an anchor or tag before the value belongs to it."""

@@ -40,7 +40,10 @@ class Toy(Task):
         return self
 
     def metrics(self) -> tuple[Metric, ...]:
-        return (Metric(name="accuracy", title="accuracy", direction="max"), Metric(name="loss", title="loss", direction="min"))
+        return (
+            Metric(name="accuracy", title="accuracy", direction="max"),
+            Metric(name="loss", title="loss", direction="min"),
+        )
 
     def geometry(self) -> Geometry:
         return Geometry(layers=1, heads=1, tokens=self.size)

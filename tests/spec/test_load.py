@@ -1,0 +1,151 @@
+"""An experiment with everything it names, resolved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.errors import PluginError, SpecError, UsageError
+from benchmark.spec.load import load_experiment
+from benchmark.spec.marks import InvalidSpecError
+
+TOY = Path(__file__).parent / "toy_plugin.py"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    write("tasks/sized.yaml", (
+        "task: sized\nfamily: toy\nprimary: loss\n"
+        "parameters: {size: 8, optimizer: {learning_rate: 1e-3, weight_decay: 0.1}}\n"
+        "profiles:\n  compact: {size: 4}\n  paper: {optimizer: {learning_rate: 1e-4}}\n"
+    ))  # fmt: skip
+    write("initializers/tuned.yaml", (
+        "initializer: tuned\ntitle: Tuned\nfamily: plain\nparameters: {gain: 2}\noverrides:\n"
+        "  - {when: {task: 'siz*'}, parameters: {gain: 3}}\n  - {when: {profile: paper}, parameters: {layers: [1]}}\n"
+    ))  # fmt: skip
+    write(
+        "specs/e.yaml", f"experiment: e\nplugins: {TOY}\ntasks: [sized, toy]\ninitializers: [plain, tuned]\nseeds: 3\n"
+    )
+    return write
+
+
+def test_profiles_are_laid_over_the_shared_parameters_key_by_key(project):
+    compact = load_experiment("e").task("sized").task
+    paper = load_experiment("e", profile="paper").task("sized").task
+    assert (compact.size, compact.optimizer.learning_rate, compact.optimizer.weight_decay) == (4, 1e-3, 0.1)
+    assert (paper.size, paper.optimizer.learning_rate, paper.optimizer.weight_decay) == (8, 1e-4, 0.1)
+
+
+def test_overrides_hold_on_the_tasks_and_profiles_they_name(project):
+    tuned = load_experiment("e").initializer("tuned").by_task
+    assert (tuned["sized"].gain, tuned["toy"].gain, tuned["sized"].layers) == (3.0, 2.0, ())
+    assert load_experiment("e", profile="paper").initializer("tuned").by_task["toy"].layers == (1,)
+
+
+def test_a_family_without_a_file_serves_under_its_own_name(project):
+    loaded = load_experiment("e")
+    assert loaded.task("toy").spec.family == "toy"
+    assert loaded.initializer("plain").by_task["toy"].gain == 1.0
+
+
+def test_inline_parameters_win_and_as_gives_them_a_name_of_their_own(project):
+    project("x.yaml", (
+        f"experiment: x\nplugins: [{TOY}]\ntasks: [sized, {{name: sized, as: tiny, parameters: {{size: 2}}}}]\n"
+        "initializers: {name: tuned, parameters: {gain: 9}}\n"
+    ))  # fmt: skip
+    loaded = load_experiment("x.yaml")
+    assert [task.name for task in loaded.tasks] == ["sized", "tiny"]
+    assert loaded.task("tiny").task.size == 2
+    assert loaded.initializer("tuned").by_task["tiny"].gain == 9.0  # the override for siz* means the spec, tiny is one
+
+
+def test_titles_primary_and_identity_of_the_source_are_kept(project):
+    loaded = load_experiment("e")
+    assert loaded.task("sized").primary == "loss"
+    assert loaded.task("toy").primary == "accuracy"
+    assert loaded.initializer("tuned").title == "Tuned"
+    assert loaded.initializer("plain").title == "plain"
+    assert loaded.text.startswith("experiment: e")
+    assert len(loaded.sha256) == 64
+    assert loaded.plugin_files[0].path == str(TOY)
+
+
+@pytest.mark.parametrize(("given", "seeds"), [(None, (0, 1, 2)), (2, (0, 1)), ((7, 3, 7), (7, 3))])
+def test_seeds_are_the_spec_s_unless_others_are_asked_for(project, given, seeds):
+    assert load_experiment("e", seeds=given).seeds == seeds
+
+
+@pytest.mark.parametrize("given", [0, (), (-1,)])
+def test_no_seed_or_a_negative_one_is_refused(project, given):
+    with pytest.raises(UsageError, match="seed"):
+        load_experiment("e", seeds=given)
+
+
+def test_what_a_plugin_on_the_command_line_brings_joins_the_grid(project, tmp_path):
+    project("own/more.py", (
+        "from benchmark.initializer import Initializer\nfrom benchmark.registry import initializer\n\n\n"
+        "@initializer('more')\nclass More(Initializer):\n    level: int = 1\n\n"
+        "    def apply(self, model, context):\n        pass\n"
+    ))  # fmt: skip
+    loaded = load_experiment("e", plugins=["own/more.py"])
+    assert [one.name for one in loaded.initializers] == ["plain", "tuned", "more"]
+    assert loaded.notices == ("initializer 'more' of own/more.py joins the experiment",)
+    project("own/more_2.yaml", "initializer: more_2\nfamily: more\nparameters: {level: 2}\n")
+    loaded = load_experiment("e", plugins=["own/more.py"])
+    assert [one.name for one in loaded.initializers] == ["plain", "tuned", "more_2"]
+    assert loaded.initializer("more_2").by_task["toy"].level == 2
+
+
+def test_problems_of_all_files_are_told_at_once(project):
+    project("tasks/bad.yaml", "task: bad\nfamily: toy\nparameters: {size: none}\n")
+    project("initializers/worse.yaml", "initializer: worse\nfamily: plain\nparametres: {}\n")
+    project("x.yaml", f"experiment: x\nplugins: {TOY}\ntasks: bad\ninitializers: [worse, plian]\nextra: 1\n")
+    with pytest.raises(InvalidSpecError) as error:
+        load_experiment("x.yaml")
+    places = {str(problem.mark) for problem in error.value.problems}
+    assert places == {"tasks/bad.yaml:3:20", "initializers/worse.yaml:3:1", "x.yaml:4:23", "x.yaml:5:1"}
+
+
+def test_an_unreadable_plugin_file_is_told_at_its_place(project):
+    project("x.yaml", f"experiment: x\nplugins: [{TOY}, nowhere.py]\ntasks: toy\ninitializers: plain\n")
+    with pytest.raises(InvalidSpecError, match=r"x\.yaml:2:.*nowhere\.py cannot be read"):
+        load_experiment("x.yaml")
+
+
+def test_an_unknown_profile_of_the_command_line_is_refused(project):
+    with pytest.raises(InvalidSpecError, match="profile 'papr'; did you mean 'paper'"):
+        load_experiment("e", profile="papr")
+
+
+def test_a_name_two_files_claim_stops_only_specs_that_use_it(project):
+    project("specs/again.yaml", "experiment: e\ntasks: toy\ninitializers: plain\n")
+    with pytest.raises(SpecError, match="defined twice"):
+        load_experiment("e")
+    assert load_experiment("specs/e.yaml").name == "e"
+
+
+def test_a_third_party_s_own_check_that_raises_is_a_problem_not_a_crash(project):
+    project("odd.py", (
+        "from pydantic import model_validator\nfrom benchmark.initializer import Initializer\n"
+        "from benchmark.registry import initializer\n\n\n@initializer('odd')\nclass Odd(Initializer):\n"
+        "    @model_validator(mode='after')\n    def check(self):\n        raise KeyError('lost')\n\n"
+        "    def apply(self, model, context):\n        pass\n"
+    ))  # fmt: skip
+    project("x.yaml", f"experiment: x\nplugins: [{TOY}, odd.py]\ntasks: toy\ninitializers: [plain, odd]\n")
+    with pytest.raises(InvalidSpecError, match="failed with KeyError: 'lost'"):
+        load_experiment("x.yaml")
+
+
+def test_a_plugin_that_declares_nothing_is_refused(project):
+    project("none.py", "x = 1\n")
+    with pytest.raises(PluginError, match="registers nothing"):
+        load_experiment("e", plugins=["none.py"])
