@@ -130,7 +130,7 @@ def cost(estimate: Estimate | None) -> str:
 
 def duration(seconds: float) -> str:
     """`2 h 5 min`, `3 min 20 s`, `4.2 s`."""
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

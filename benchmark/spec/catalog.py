@@ -1,4 +1,4 @@
-"""Where spec files are: shipped with the product, in the current folder, beside plugin files, or given by path."""
+"""Where spec files are: shipped, in folders of the current directory, beside the experiment and beside plugins."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Catalog:
 
     @classmethod
     def discover(cls, beside: Iterable[str | Path] = (), here: Path | None = None) -> Catalog:
-        """Shipped files, those of `./tasks`, `./initializers` and `./specs`, and those beside the plugins `beside`."""
+        """Shipped files, those of `./tasks`, `./initializers` and `./specs`, and those beside the files `beside`."""
         here = here or Path.cwd()
         folders = [PRODUCT / name for name in FOLDERS.values()] + [here / name for name in FOLDERS.values()]
         folders += [Path(path).resolve().parent for path in beside]

@@ -80,7 +80,8 @@ def load_experiment(
     registry = Registry.discover()
     problems += add_plugins(registry, root, path)
     joining = [registry.add_file(Path(plugin)) for plugin in plugins]
-    resolver = Resolver(registry, Catalog.discover(file.path for file in registry.plugin_files), problems)
+    catalog = Catalog.discover([path, *(file.path for file in registry.plugin_files)])
+    resolver = Resolver(registry, catalog, problems)
     experiment = resolver.check(Experiment, root, "the experiment")
     used = profile or written_profile(root)
     joined = {kind: resolver.names_from(kind, joining) for kind in FAMILIES}

@@ -149,3 +149,9 @@ def test_a_plugin_that_declares_nothing_is_refused(project):
     project("none.py", "x = 1\n")
     with pytest.raises(PluginError, match="registers nothing"):
         load_experiment("e", plugins=["none.py"])
+
+
+def test_specs_beside_the_experiment_are_found(project):
+    project("far/away.yaml", f"experiment: away\nplugins: {TOY}\ntasks: near\ninitializers: plain\n")
+    project("far/near.yaml", "task: near\nfamily: toy\nparameters: {size: 6}\n")
+    assert load_experiment("far/away.yaml").task("near").task.size == 6
