@@ -75,7 +75,7 @@ def _given(axis: Axis | tuple[Axis, ...] | None, count: int) -> list[str | None]
 def _attribute_kind(head: str) -> str | None:
     if words.is_budget(head):
         return "budget"
-    return "subset" if words.is_attribute(head) else None
+    return "subset" if words.is_description(head) else "skip" if words.is_ignored(head) else None
 
 
 def _rows_word(kinds: list[str | None]) -> str | None:
@@ -133,7 +133,7 @@ def _column_labels(grid: Grid, layout: Layout, block: Block) -> list[str]:
         grid.rows[row][column].text
         for row in block.header
         for column in columns
-        if not words.is_attribute(grid.rows[row][column].text)
+        if not words.is_description(grid.rows[row][column].text)
     )
     return _unexplained(texts)
 
@@ -143,7 +143,7 @@ def _unexplained(texts: Iterable[str]) -> list[str]:
     kept = []
     for text in dict.fromkeys(text for text in texts if text):
         facts = facts_of(text)
-        if facts.residual or ("task" in facts.fields and facts.role is None):
+        if facts.residual or ("task" in facts.fields and not facts.is_average):
             kept.append(facts.residual or facts.fields["task"])
     return kept
 

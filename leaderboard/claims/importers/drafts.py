@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -25,6 +26,7 @@ class Draft:
     facts: Facts
     where: Where
     cell: Cell
+    spread_kind: SpreadKind | None = None
 
 
 @dataclass(frozen=True)
@@ -63,17 +65,16 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts))
 
 
-_TO_BASELINE = ("over", "relative to", "compared to", "compared with", "against", "vs.", "vs")
+_TO_BASELINE = r"\b(?:over|relative to|compared (?:to|with)|against|vs\.?) (?:the )?"
 
 
 def _baseline(caption: str, drafts: list[Draft]) -> str | None:
     """The one method that the caption says differences are taken to, as in `gains over Default`."""
-    text = " ".join(caption.lower().replace(" the ", " ").split())
-    methods = dict.fromkeys(draft.facts.fields.get("method", "") for draft in drafts if draft.number.delta is not None)
-    every = dict.fromkeys(draft.facts.fields.get("method", "") for draft in drafts)
-    if not methods:
+    if not any(draft.number.delta is not None for draft in drafts):
         return None
-    named = [name for name in every if len(name) > 1 and any(f"{lead} {name.lower()}" in text for lead in _TO_BASELINE)]
+    text = " ".join(caption.lower().split())
+    methods = dict.fromkeys(draft.facts.fields.get("method", "") for draft in drafts)
+    named = [name for name in methods if name and re.search(rf"{_TO_BASELINE}{re.escape(name.lower())}(?!\w)", text)]
     return named[0] if len(named) == 1 else None
 
 
@@ -108,15 +109,11 @@ def _share_units(drafts: list[Draft]) -> dict[str, str]:
 
 def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str, str], styled: bool) -> Claim:
     number, facts = draft.number, draft.facts
-    optional: dict[str, Any] = {
-        "n": context.n,
-        "items": entry.items,
-        "role": facts.role or (facts.metric and facts.metric.role),
-    }
-    if optional["role"]:
+    optional: dict[str, Any] = {"n": context.n, "items": entry.items, "role": facts.role}
+    if facts.role is not None:
         optional["group"] = f"{draft.where.table}/{draft.where.row}"
     if number.spread is not None:
-        optional["spread"] = Spread(printed=number.spread, kind=context.spread, ddof=entry.ddof)
+        optional["spread"] = Spread(printed=number.spread, kind=draft.spread_kind or context.spread, ddof=entry.ddof)
     if number.delta is not None:
         optional["delta"] = Delta(printed=number.delta, baseline=context.baseline, relative=entry.relative)
     if styled:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from leaderboard.claims.importers import words
-from leaderboard.claims.importers.words import MetricWord
+from leaderboard.claims.importers.vocabulary import VALUES, MetricWord
 from leaderboard.claims.model import Direction
 
 
@@ -20,6 +20,7 @@ class Facts:
     direction: Direction = "unknown"
     percent: bool = False
     role: str | None = None
+    is_average: bool = False
     residual: str = ""
     """The label when no rule says what it is; it is the method or the task, depending on the axis."""
     parts: tuple[Facts, ...] = ()
@@ -37,6 +38,7 @@ class Facts:
             self.direction if self.direction != "unknown" else other.direction,
             self.percent or other.percent,
             self.role or other.role,
+            self.is_average or other.is_average,
             "",
             self.parts or other.parts,
         )
@@ -49,7 +51,7 @@ def facts_of(raw: str) -> Facts:
     base = Facts(direction=label.direction, percent=_says_percent(label.unit))
     if not label.text:
         return base
-    found = _whole(label.text) or _pair(label.text) or _bracketed(label.text)
+    found = _whole(label.text) or _bracketed(label.text) or _pair(label.text)
     if found is not None:
         return replace(found, direction=label.direction if label.direction != "unknown" else found.direction,
                        percent=found.percent or base.percent)  # fmt: skip
@@ -63,15 +65,18 @@ def _says_percent(unit: str) -> bool:
 
 
 def _whole(text: str) -> Facts | None:
+    if text.lower() in VALUES:
+        return Facts()
     if words.is_average(text):
-        return Facts(fields={"task": text}, role="average")
+        return Facts(fields={"task": text}, is_average=True)
     if words.is_delta(text):
         return Facts(fields={"metric": text}, role="delta")
     split = words.split_of(text)
     if split is not None:
         return Facts(fields={"split": split})
     compound = words.compound_of(text)
-    if compound is None:
+    described = words.is_description(text) or words.is_ignored(text)
+    if compound is None or (described and words.metric_of(text) is None):
         return None
     fields = {"metric": compound.name}
     for key in ("split", "task", "aggregation"):
@@ -108,7 +113,7 @@ def _bracketed(text: str) -> Facts | None:
         return None
     inner = words.label_of(match["inner"]).text
     inside = _whole(inner) or _pair(inner)
-    if inside is None or inside.role is not None:
+    if inside is None or inside.role is not None or inside.is_average:
         return None
     head = _outer(match["head"].strip())
     merged = inside.over(head)

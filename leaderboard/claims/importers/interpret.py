@@ -13,6 +13,7 @@ from leaderboard.claims.importers.layout import Block, Layout, Readings, find_la
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.numbers import Brackets, Reading
 from leaderboard.claims.importers.result import Place, TableSummary, Unread
+from leaderboard.claims.importers.vocabulary import SPREADS, VALUES
 from leaderboard.claims.model import Claim, Where
 
 
@@ -45,6 +46,7 @@ class _Reader:
         self.notes = list(grid.notes)
         self.axes: list[Axes] = []
         self.missing = 0
+        self.letters: dict[str, str] = {}
 
     def read(self) -> TableReading:
         if self.grid.columns == 0:
@@ -73,6 +75,7 @@ class _Reader:
             return
         axes = find_axes(self.grid, layout, block, self.readings, self.entry)
         self.axes.append(axes)
+        self.letters = self._letters(block)
         columns = {
             column: self._column(layout, block, axes, column)
             for column in range(layout.label_columns, self.grid.columns)
@@ -86,7 +89,9 @@ class _Reader:
             facts = self._with_attributes(facts, row, columns, kinds).over(corner)
             for column, (header, column_facts) in columns.items():
                 if kinds[column] == "numbers" and (row, column) not in self.grid.covered:
-                    self._cell(row, column, label, header, _join(facts, column_facts))
+                    self._cell(row, column, label, header, column_facts.over(facts))
+                elif kinds[column] == "spread":
+                    self._attach_spread(row, column, header)
 
     def _column(self, layout: Layout, block: Block, axes: Axes, column: int) -> tuple[str, Facts]:
         """Header path and facts of a column, its lowest header first in line."""
@@ -104,6 +109,12 @@ class _Reader:
             facts = self._label(cell.text, axes.column(depth)).over(facts)
         return " / ".join(path), facts
 
+    def _letters(self, block: Block) -> dict[str, str]:
+        """`P` and `R` are precision and recall where both stand in a header beside an F-score."""
+        texts = {cell.text for row in block.header for cell in self.grid.rows[row]}
+        has_score = any(words.metric_of(text) is not None for text in texts if text[:1] in ("F", "f")) or "F" in texts
+        return {"P": "precision", "R": "recall", "F": "F1"} if {"P", "R"} <= texts and has_score else {}
+
     def _is_axis_word(self, cell: Cell, layout: Layout) -> bool:
         kind = words.head_kind(cell.text)
         return kind in ("method", "task", "model", "metric") and cell.column_span > 1
@@ -115,13 +126,13 @@ class _Reader:
         if given is not None:
             fields = {key: value for key, value in given.model_dump().items() if value is not None}
             return Facts(fields, words.metric_of(fields.get("metric", "")), role=role)
-        if kind == "skip":
+        if kind == "skip" or text.lower() in VALUES:
             return Facts()
-        facts = facts_of(text)
+        facts = facts_of(self.letters.get(text, text))
         label = words.label_of(text)
         if kind in ("method", "model") and not facts.parts and facts.metric is None and facts.role != "delta":
             facts = Facts(
-                {kind: label.text} if label.text else {},
+                {kind: text},
                 direction=facts.direction,
                 percent=facts.percent,
                 role=facts.role,
@@ -134,21 +145,29 @@ class _Reader:
         return replace(facts, role=role) if role else facts
 
     def _column_use(self, block: Block, column: int) -> str:
-        """`numbers`, `attribute` (describes the row), `text` or `skip`."""
+        """`numbers`, `description` (of the row), `text`, `ignored` or `skip`."""
         headers = [self.grid.rows[row][column].text for row in block.header]
         lowest = next((text for text in reversed(headers) if text), "")
         if any(text in self.entry.skip_columns for text in headers if text):
             return "skip"
         if lowest in self.entry.labels:
             return "numbers"
-        if words.is_attribute(words.label_of(lowest).text) and facts_of(lowest).metric is None:
-            return "attribute"
-        numbers = sum(self.readings.is_number(row, column) for row in block.rows)
-        text = sum(
-            bool(self.readings.at(row, column).problem) and not self.readings.is_number(row, column)
-            for row in block.rows
-        )
-        return "numbers" if numbers >= text else "text"
+        label = words.label_of(lowest).text
+        if words.is_ignored(label):
+            return "ignored"
+        if words.is_description(label) and words.metric_of(label) is None:
+            return "description"
+        if label.lower().strip(".") in SPREADS:
+            return "spread"
+        if facts_of(self.letters.get(lowest, lowest)).metric is not None or any(
+            self.readings.is_number(row, column) for row in block.rows
+        ):
+            return "numbers"
+        if words.head_kind(label) in ("metric", "task", "split"):
+            return "label"
+        if any(_is_text(self.grid.rows[row][column].text) for row in block.rows):
+            self.notes.append(f"column {lowest or column + 1!r} holds no numbers and was left out")
+        return "text"
 
     def _corner(self, layout: Layout, block: Block) -> Facts:
         """A metric written over the labels, such as `Top-1 (%)` in an empty corner."""
@@ -199,11 +218,13 @@ class _Reader:
         for column, use in kinds.items():
             value = self.grid.rows[row][column].text
             header = words.label_of(columns[column][0].rpartition(" / ")[2]).text
-            if use != "attribute" or not value or self.readings.at(row, column).missing or len(value) > 80:
+            if use == "label" and value:
+                facts = _stack(facts, self._label(value, words.head_kind(header) or "subset"))
+            if use != "description" or not value or self.readings.at(row, column).missing or len(value) > 80:
                 continue
             if words.is_budget(header):
                 facts = replace(facts, fields={**facts.fields, "budget": f"{value} {header}"})
-            elif not _is_link(header):
+            else:
                 facts = _stack(facts, Facts({"subset": f"{header}={value}"}))
         return facts
 
@@ -224,6 +245,19 @@ class _Reader:
             )
             return
         self._numbers(reading, facts, where, cell)
+
+    def _attach_spread(self, row: int, column: int, header: str) -> None:
+        """A column of standard errors or deviations belongs to the number before it."""
+        found = self.readings.at(row, column).numbers
+        before = [
+            draft for draft in self.drafts[-1:] if any(draft.cell is cell for cell in self.grid.rows[row][:column])
+        ]
+        if len(found) == 1 and before and before[0].number.spread is None:
+            before[0].number = replace(before[0].number, spread=found[0].printed)
+            before[0].spread_kind = SPREADS[words.label_of(header.rpartition(" / ")[2]).text.lower().strip(".")]
+        elif found:
+            cell = self.grid.rows[row][column]
+            self._reject(cell, cell.text, "a spread without one number before it")
 
     def _numbers(self, reading: Reading, facts: Facts, where: Where, cell: Cell) -> None:
         parts = self._parts(facts, len(reading.numbers))
@@ -255,24 +289,6 @@ class _Reader:
         self.unread.append(Unread(self.name, cell.line, cell.column, text[:200], reason))
 
 
-def _is_link(header: str) -> bool:
-    return header.lower() in {
-        "config",
-        "download",
-        "weights",
-        "weight",
-        "code",
-        "paper",
-        "link",
-        "reference",
-        "ref",
-        "#",
-        "rank",
-        "index",
-        "no",
-    }
-
-
 def _stack(facts: Facts, more: Facts) -> Facts:
     """Add a label of the same row; two labels of one field are joined in reading order."""
     fields = dict(facts.fields)
@@ -284,9 +300,9 @@ def _stack(facts: Facts, more: Facts) -> Facts:
     return replace(more.over(facts), fields=fields)
 
 
-def _join(row: Facts, column: Facts) -> Facts:
-    """Facts of a cell. A role from either axis counts; the column's metric wins over the row's corner."""
-    return column.over(row)
+def _is_text(text: str) -> bool:
+    """Whether a cell says something in words (not only `±` or an arrow)."""
+    return any(character.isalnum() for character in text)
 
 
 def _brackets_said(caption: str) -> Brackets | None:

@@ -136,11 +136,15 @@ def _label_columns(grid: Grid, readings: Readings, entry: TableMapping, heads: i
     count = 0
     while count < grid.columns and not _mostly_numbers(grid, readings, body, count):
         count += 1
-    if count == 0 and grid.columns > 1 and heads and words.is_attribute(_head(grid, heads, 0)):
+    if count == 0 and grid.columns > 1 and heads and _describes(_head(grid, heads, 0)):
         count = 1
         while count < grid.columns and not _mostly_numbers(grid, readings, body, count):
             count += 1
     return max(1, min(count, grid.columns - 1)) if grid.columns > 1 else 0
+
+
+def _describes(head: str) -> bool:
+    return words.is_description(head) or words.is_ignored(head)
 
 
 def _head(grid: Grid, heads: int, column: int) -> str:

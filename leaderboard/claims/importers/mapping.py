@@ -109,7 +109,9 @@ def _problem(root: Node, entry: Any) -> Problem:
     if entry["type"] == "extra_forbidden":
         known = list(TableMapping.model_fields) if loc[0] == "tables" else list(Mapping.model_fields)
         near = difflib.get_close_matches(str(loc[-1]), known, n=1)
-        message = f"unknown key; did you mean '{near[0]}'?" if near else f"unknown key; expected one of {', '.join(known)}"
+        message = (
+            f"unknown key; did you mean '{near[0]}'?" if near else f"unknown key; expected one of {', '.join(known)}"
+        )
     return Problem(place(root, loc), f"{'.'.join(str(part) for part in loc)}: {message}")
 
 

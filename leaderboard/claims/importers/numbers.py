@@ -347,7 +347,7 @@ class _Parser:
             sign = "+" if self._peek() == "up" else "-"
             self.at += 1
         if number.delta is not None:
-            raise _UnreadableError("two differences behind one number")
+            raise _UnreadableError("two differences behind one number, or an asymmetric interval")
         number.delta = sign + digits
 
     def _enclosed(self, number: Number, kind: str) -> None:

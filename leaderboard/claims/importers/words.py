@@ -1,152 +1,29 @@
-"""The vocabulary by which headers and captions are understood: metrics, splits, data sets, methods, run counts."""
+"""What headers and captions say, by the vocabulary: metrics, splits, averages, data sets, methods, run counts."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
+from leaderboard.claims.importers.vocabulary import (
+    AVERAGE,
+    BUDGET,
+    DATASETS,
+    DELTA,
+    DESCRIPTION,
+    HEADS,
+    IGNORED,
+    METHODS,
+    METRICS,
+    NUMERALS,
+    RUNS,
+    SPLITS,
+    UNITS,
+    MetricWord,
+)
 from leaderboard.claims.model import Direction, SpreadKind
 
-Unit = Literal["percent", "fraction", "raw", "nats", "perplexity"]
-
-
-@dataclass(frozen=True, slots=True)
-class MetricWord:
-    """What a metric's name implies."""
-
-    name: str
-    role: str | None
-    direction: Direction
-    is_share: bool = False
-    """A share of items: percent or fraction."""
-    unit: Unit = "raw"
-
-
-def _metric(
-    pattern: str, name: str, role: str | None, direction: Direction, **more: bool | Unit
-) -> tuple[re.Pattern[str], MetricWord]:
-    return re.compile(pattern), MetricWord(name, role, direction, **more)  # type: ignore[arg-type]
-
-
-_METRICS: tuple[tuple[re.Pattern[str], MetricWord], ...] = (
-    _metric(r"top ?-?1( -?acc(uracy)?)?|acc(uracy)?[ @-]*(top ?-?)?1|p1 acc", "top-1", "top1", "max", is_share=True),
-    _metric(r"top ?-?5( -?acc(uracy)?)?|acc(uracy)?[ @-]*(top ?-?)?5", "top-5", "top5", "max", is_share=True),
-    _metric(r"top ?-?1 ?-?err(or)?( rate)?|err(or)? ?@ ?1", "top-1 error", "error", "min", is_share=True),
-    _metric(r"top ?-?5 ?-?err(or)?( rate)?|err(or)? ?@ ?5", "top-5 error", "top5_error", "min", is_share=True),
-    _metric(r"acc(uracy|uracies)?( rate)?|classification acc(uracy)?", "accuracy", "accuracy", "max", is_share=True),
-    _metric(r"err(or|ors)?( rate)?|misclassification( rate)?", "error", "error", "min", is_share=True),
-    _metric(
-        r"(cross[ -]?entropy |ce |nll |mse )?loss|nll|cross[ -]?entropy|negative log[ -]?likelihood",
-        "loss",
-        "loss",
-        "min",
-    ),
-    _metric(r"ppl|perplexity|perp", "perplexity", "perplexity", "min", unit="perplexity"),
-    _metric(r"bpc|bpb|bits[ -]per[ -](character|byte|dim)|bits/dim", "bits", "bits", "min"),
-    _metric(
-        r"(macro[ -]?|micro[ -]?|weighted[ -]?)?f[ -]?1([ -]?(score|measure))?|f[ -]?(score|measure)",
-        "F1",
-        "f1",
-        "max",
-        is_share=True,
-    ),
-    _metric(r"(macro[ -]?|micro[ -]?)?precision|prec", "precision", "precision", "max", is_share=True),
-    _metric(r"(macro[ -]?|micro[ -]?)?recall|rec", "recall", "recall", "max", is_share=True),
-    _metric(r"em|exact[ -]match( acc(uracy)?)?", "EM", "em", "max", is_share=True),
-    _metric(r"(roc[ -]?|pr[ -]?)?auc|auroc|auprc", "AUC", "auc", "max", is_share=True),
-    _metric(r"m?ap[ @_-]?50", "AP50", "ap50", "max", is_share=True),
-    _metric(r"m?ap[ @_-]?75", "AP75", "ap75", "max", is_share=True),
-    _metric(r"m?ap", "AP", "ap", "max", is_share=True),
-    _metric(r"m?iou|jaccard", "IoU", "iou", "max", is_share=True),
-    _metric(r"dice|dsc", "Dice", "dice", "max", is_share=True),
-    _metric(
-        r"(recall|r|precision|p|hits?|hr|ndcg|mrr|map|pass|maj|acc)[ ]?[@^][ ]?k?\d*", "", None, "max", is_share=True
-    ),
-    _metric(r"mrr|ndcg|nmi|ari|mcc|kappa|r2|r\^2|pearson|spearman|success( rate)?|win( |-)?rate|sr", "", None, "max"),
-    _metric(r"rmse", "RMSE", "rmse", "min"),
-    _metric(r"mse", "MSE", "mse", "min"),
-    _metric(r"mae", "MAE", "mae", "min"),
-    _metric(r"wer|cer|per|ter|eer|ece|brier( score)?|mce|fid|kid|lpips|fvd|der", "", None, "min"),
-    _metric(
-        r"psnr|ssim|bleu([ -]?[1-4])?|sacrebleu|rouge([ -]?(1|2|l))?|meteor|cider|spice|bertscore|comet|chrf(\+\+)?|is|inception score|elo",
-        "",
-        None,
-        "max",
-    ),
-    _metric(r"sensitivity|sens|tpr", "sensitivity", "sensitivity", "max", is_share=True),
-    _metric(r"specificity|spec|tnr", "specificity", "specificity", "max", is_share=True),
-    _metric(r"(num(ber of)? ?|# ?)?(of )?param(eter)?s?( count)?|#p|model size", "", "cost", "unknown"),
-    _metric(
-        r"(g|m|t)?(flops?|macs?)|latency|throughput|memory|mem|(run|train(ing)?|inference)?[ -]?time|speed(up)?|fps|im(ages|gs?)?/s(ec)?|tok(en)?s/s|cost|size|runtime|seconds|hours|gpu[ -]hours|macts|acts",
-        "",
-        "cost",
-        "unknown",
-    ),
-    _metric(r"reward|return|score", "", None, "unknown"),
-)
-
-_SPLITS = {
-    "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "dev": "dev", "test": "test",
-    "testing": "test", "test-dev": "test-dev", "testdev": "test-dev", "minival": "minival", "seen": "seen", "unseen": "unseen",
-    "id": "id", "ood": "ood", "test-clean": "test-clean", "test-other": "test-other", "dev-clean": "dev-clean",
-    "dev-other": "dev-other", "in-domain": "in-domain", "out-of-domain": "out-of-domain",
-}  # fmt: skip
-
-_AVERAGE = re.compile(
-    r"(macro |micro |task |overall )?(avg|average|mean|averaged)\.?( (score|acc(uracy)?|of all|all|perf(ormance)?))?"
-)
-_DELTA = re.compile(
-    r"(δ|∆|delta|diff(erence)?|gain|gains|improv(\.|ements?|ed)?|rel(\.|ative)? improv(\.|ements?)?|abs(\.|olute)? improv(\.|ements?)?"
-    r"|impr\.?|increase|change|gap)( .{0,30})?|.{1,20}[ _](diff|delta|gain)"
-)
-_ATTRIBUTE = re.compile(
-    r"#|no\.?|rank|index|id|seeds?|(max )?epochs?|(train(ing)? )?(steps?|iters?|iterations?)|batch([ _-]size)?|bs|lr|learning[ _]rate|res(\.|olution)?"
-    r"|(img|image|input|crop)[ _]?(size|res(olution)?|pct)|year|date|depth|width|(#|num(ber)?( of)?)? ?(layers?|heads?|blocks?|views?|shots?|tokens?|samples?|examples?|items?|runs?|classes)"
-    r"|dim(ension)?|hidden( size| dim)?|patch( size)?|temperature|temp|dropout|weight[ _]decay|wd|k|n|l|d|m|schedule|lr schd|group size|bits?|quantization|training data|data size|fraction"
-    r"|pre-?train(ed|ing)?( data(set)?)?|extra data|interpolation|rank[ _]diff|license|config|download|weights?|code|paper|link|venue|reference|ref\.?|type|notes?|comments?|author|organization|org|params source"
-)
-_BUDGET = re.compile(r"(max )?epochs?|(train(ing)? )?(steps?|iters?|iterations?)|schedule|lr schd|budget")
-
-_HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("method", re.compile(r"(our )?methods?|approach(es)?|algorithms?|init(iali[sz](ation|er)s?)?\.?( (method|scheme))?|systems?|strateg(y|ies)|variants?|names?|techniques?|schemes?|settings?|ablations?|optimizers?|agents?|polic(y|ies)|losses|loss function|prior|priors|mask|masks")),
-    ("model", re.compile(r"models?|backbones?|arch(\.|itectures?)?|networks?|encoders?|llms?|base model|nets?|model name")),
-    ("task", re.compile(r"tasks?|data ?-?sets?|data|benchmarks?|domains?|corp(us|ora)|problems?|languages?|env(ironment)?s?\.?|games?|categor(y|ies)|class(es)?|subject|subsets?|target function")),
-    ("metric", re.compile(r"metrics?|measures?|evaluation|score type")),
-    ("split", re.compile(r"splits?|partition|set")),
-)  # fmt: skip
-
-_DATASETS = re.compile(
-    r"cifar|imagenet|in-?1k|in-?21k|in-?22k|mnist|svhn|stl-?10|food-?101|flowers|\bpets?\b|\bcars\b|aircraft|\bcoco\b|ade20k|cityscapes|pascal|\bvoc\b"
-    r"|glue\b|sst-?[25]?\b|[mqxs]nli\b|\bqqp\b|\brte\b|\bcola\b|\bmrpc\b|\bsts-?b?\b|\bwnli\b|squad|wikitext|\bptb\b|penn tree|enwik8|text8|tinystor|openwebtext|lambada|\bc4\b|\bpile\b"
-    r"|hellaswag|\bpiqa\b|\barc(-[ce])?\b|boolq|winogrande|gsm-?8k|mmlu|human-?eval|mbpp|librispeech|\bwmt|iwslt|parity|majority|cyclic|threesym|addition|multiplication|\bsort(ing)?\b|listops|pathfinder|retrieval"
-    r"|modelnet|shapenet|kitti|nuscenes|ogb|\bcora\b|citeseer|pubmed|places-?\d|inat|\bdtd\b|eurosat|caltech|sun-?397|omniglot|kinetics|ucf-?101|hmdb|msr-?vtt|flickr|\bvqa|\bgqa\b|textvqa|\bagnews\b|ag news|imdb|yelp|amazon|dbpedia"
-    r"|multiplier|openbook|truthfulqa|race\b|natural questions|triviaqa|hotpotqa|movielens|tmall|atari|cheetah|hopper|walker|celeba|lsun|ffhq|fashion"
-)
-_METHODS = re.compile(
-    r"\b(default|baseline|vanilla|ours?|proposed|mimetic|impulse|svd|xavier|glorot|kaiming|orthogonal|random|scratch|w/o|w/|with|without|adamw?|sgd|bert|roberta|resnet|resnext|vit|deit|swin|convnext|efficientnet|mobilenet"
-    r"|gpt|llama|lstm|gru|transformers?|mamba|cnn|mlp|mlp-mixer|t5|clip|dino|mae|moco|simclr|standard|full|mask|masked|learned|fixed|supervised|teacher|student|oracle|human|no [a-z]+)\b|^\+ ?\w|\bet al|\[\d+\]|\(ours\)|\(20\d\d\)"
-)
-
-_NUMERALS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "twenty": 20,
-}
-_RUNS = re.compile(
-    r"(?:over|of|across|from|with|using|n ?=)\s{0,2}(\d{1,3}|"
-    + "|".join(_NUMERALS)
-    + r")\s{0,2}(?:\w{1,14} ){0,2}?(?:seeds?|runs?|trials?|repetitions?|repeats?|initiali[sz]ations|replicates?)\b"
-)
 _UNIT_TAIL = re.compile(r"[(\[]\s{0,3}([^()\[\]]{0,40}?)\s{0,3}[)\]]\s*$")
 _ARROWS_UP = "↑⬆⇑▲"
 _ARROWS_DOWN = "↓⬇⇓▼"
@@ -173,18 +50,11 @@ def label_of(raw: str) -> Label:
     text = " ".join(text.split())
     unit = ""
     tail = _UNIT_TAIL.search(text)
-    if tail and _is_unit(tail.group(1)):
+    if tail and tail.group(1) in UNITS:
         unit, text = tail.group(1), text[: tail.start()].strip()
-    if text.endswith("%") and not text.rstrip("% ").replace(".", "").isdecimal():
+    if text.endswith("%") and not text.rstrip("% ")[-1:].isdecimal():
         unit, text = "%", text.rstrip("% ")
     return Label(text.rstrip(":").strip(), unit, direction)
-
-
-def _is_unit(text: str) -> bool:
-    return text.lower() in {
-        "%", "in %", "pct", "percent", "m", "g", "b", "k", "ms", "s", "sec", "gb", "mb", "h", "hours", "gflops", "higher is better",
-        "lower is better", "points", "pp", "nats", "bits", "db", "×", "x", "",
-    }  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -193,9 +63,9 @@ def metric_of(text: str) -> MetricWord | None:
     words = _normal(text)
     if not words or len(words) > 60:
         return None
-    for pattern, word in _METRICS:
+    for pattern, word in METRICS:
         if pattern.fullmatch(words):
-            return word if word.name else MetricWord(text.strip(), word.role, word.direction, word.is_share, word.unit)
+            return word if word.name else replace(word, name=text.strip())
     return None
 
 
@@ -240,8 +110,8 @@ def _qualify(metric: MetricWord, rest: list[str], text: str) -> Compound:
     left: list[str] = []
     for word in rest:
         plain = word.lower().strip(".,()")
-        if plain in _SPLITS and split is None:
-            split = _SPLITS[plain]
+        if plain in SPLITS and split is None:
+            split = SPLITS[plain]
         elif plain in {"best", "mean", "final", "last", "avg", "average", "max"} and aggregation is None:
             aggregation = "mean" if plain in {"avg", "average"} else plain
         else:
@@ -256,50 +126,57 @@ def _qualify(metric: MetricWord, rest: list[str], text: str) -> Compound:
 
 def split_of(text: str) -> str | None:
     """The split that a whole label names."""
-    return _SPLITS.get(text.lower().strip(" .()").removesuffix(" set").removesuffix(" split"))
+    return SPLITS.get(text.lower().strip(" .()").removesuffix(" set").removesuffix(" split"))
 
 
 def is_average(text: str) -> bool:
-    return _AVERAGE.fullmatch(text.lower().strip(" ()")) is not None
+    return AVERAGE.fullmatch(text.lower().strip(" ()")) is not None
 
 
 def is_delta(text: str) -> bool:
-    return len(text) < 60 and _DELTA.fullmatch(text.lower().strip(" ()")) is not None
+    return len(text) < 60 and DELTA.fullmatch(text.lower().strip(" ()")) is not None
 
 
-def is_attribute(text: str) -> bool:
+def is_description(text: str) -> bool:
     """A header of a column that describes the row (epochs, resolution, seed ...) instead of measuring it."""
-    return len(text) < 60 and _ATTRIBUTE.fullmatch(text.lower().strip(" .()")) is not None
+    words = text.lower().strip(" .()").replace("_", " ")
+    return len(text) < 60 and (DESCRIPTION.fullmatch(words) is not None or BUDGET.fullmatch(words) is not None)
+
+
+def is_ignored(text: str) -> bool:
+    """A header of a column that says nothing about the numbers: ranks, links, licences."""
+    words = text.lower().strip(" .()").replace("_", " ")
+    return len(text) < 60 and IGNORED.fullmatch(words) is not None
 
 
 def is_budget(text: str) -> bool:
-    return len(text) < 60 and _BUDGET.fullmatch(text.lower().strip(" .()")) is not None
+    return len(text) < 60 and BUDGET.fullmatch(text.lower().strip(" .()")) is not None
 
 
 def is_dataset(text: str) -> bool:
-    return _DATASETS.search(text.lower()[:200]) is not None
+    return DATASETS.search(text.lower()[:200]) is not None
 
 
 def is_method(text: str) -> bool:
-    return _METHODS.search(text.lower()[:200]) is not None
+    return METHODS.search(text.lower()[:200]) is not None
 
 
 def head_kind(text: str) -> str | None:
     """What the header over a label column says its labels are: method, model, task, metric, split."""
     words = text.lower().strip(" .:()")
-    return next((kind for kind, pattern in _HEADS if pattern.fullmatch(words)), None)
+    return next((kind for kind, pattern in HEADS if pattern.fullmatch(words)), None)
 
 
 def runs_in(caption: str) -> int | None:
     """`mean over five seeds` → 5; None when the caption names no or several counts."""
     text = caption.lower()
-    found = {match.group(1) for match in _RUNS.finditer(text)}
+    found = {match.group(1) for match in RUNS.finditer(text)}
     if not found and re.search(r"\bsingle[ -](run|seed)|\bone (run|seed)", text):
         return 1
     if len(found) != 1:
         return None
     word = found.pop()
-    count = _NUMERALS.get(word) or int(word)
+    count = NUMERALS.get(word) or int(word)
     return count if count > 0 else None
 
 
@@ -343,7 +220,10 @@ def metrics_in(caption: str) -> list[Compound]:
             found.append(replace(item, split=found[-1].split, aggregation=found[-1].aggregation) if joined else item)
             last_end = at + length
         at += length
-    return list({item.name: item for item in found}.values())
+    first: dict[str, Compound] = {}
+    for item in found:
+        first.setdefault(item.name, item)
+    return list(first.values())
 
 
 def _metric_at(words: list[str], at: int) -> tuple[int, MetricWord | None]:
@@ -368,7 +248,7 @@ def _names_itself(phrase: str, metric: MetricWord) -> bool:
         "top-1",
         "top-5",
     }
-    return metric.role != "cost" and named and (len(phrase) > 3 or phrase.isupper())
+    return not metric.is_cost and named and (len(phrase) > 3 or phrase.isupper())
 
 
 def dataset_in(caption: str) -> str | None:

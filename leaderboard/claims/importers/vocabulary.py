@@ -1,0 +1,163 @@
+"""The words that tables of this field use in headers and captions, as data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from leaderboard.claims.model import Direction, SpreadKind
+
+Unit = Literal["percent", "fraction", "raw", "nats", "perplexity"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricWord:
+    """What a metric's name implies."""
+
+    name: str
+    direction: Direction
+    is_share: bool = False
+    """A share of items: percent or fraction."""
+    unit: Unit = "raw"
+    is_cost: bool = False
+    """Parameters, time, memory: never the metric that a caption means."""
+
+
+def alternatives(*patterns: str) -> re.Pattern[str]:
+    """One pattern that matches any of them."""
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def _share(name: str, direction: Direction, *patterns: str) -> tuple[re.Pattern[str], MetricWord]:
+    return alternatives(*patterns), MetricWord(name, direction, is_share=True)
+
+
+def _raw(name: str, direction: Direction, *patterns: str) -> tuple[re.Pattern[str], MetricWord]:
+    return alternatives(*patterns), MetricWord(name, direction)
+
+
+METRICS: tuple[tuple[re.Pattern[str], MetricWord], ...] = (
+    _share("top-1", "max", r"top ?-?1( ?-?acc(uracy)?)?", r"acc(uracy)?( ?@ ?| ?-?top ?-?)1", r"p1 acc"),
+    _share("top-5", "max", r"top ?-?5( ?-?acc(uracy)?)?", r"acc(uracy)?( ?@ ?| ?-?top ?-?)5"),
+    _share("top-1 error", "min", r"top ?-?1 ?-?err(or)?( rate)?", r"err(or)? ?@ ?1"),
+    _share("top-5 error", "min", r"top ?-?5 ?-?err(or)?( rate)?", r"err(or)? ?@ ?5"),
+    _share("accuracy", "max", r"(classification )?acc(uracy|uracies)?( rate)?"),
+    _share("error rate", "min", r"err(or)? rate", r"misclassification( rate)?"),
+    _share("error", "min", r"err(or)?"),
+    _raw("loss", "min", r"(cross[ -]?entropy |ce |nll )?loss", r"nll", r"cross[ -]?entropy", r"negative log[ -]?likelihood"),
+    _raw("", "min", r"(mse|l1|l2|huber|kl|reconstruction) loss"),
+    (alternatives(r"ppl", r"perplexity", r"perp"), MetricWord("perplexity", "min", unit="perplexity")),
+    _raw("bits", "min", r"bpc|bpb", r"bits[ -]per[ -](character|byte|dim)", r"bits/dim"),
+    _share("F1", "max", r"f[ -]?1([ -]?(score|measure))?"),
+    _share("", "max", r"(macro|micro|weighted|mean)[ -]?(f[ -]?1([ -]?(score|measure))?|precision|recall|acc(uracy)?)",
+           r"f[ -]?(score|measure)", r"f[ -]?0?5"),
+    _share("precision", "max", r"precision", r"prec"),
+    _share("recall", "max", r"recall", r"rec"),
+    _share("EM", "max", r"em", r"exact[ -]match( acc(uracy)?)?"),
+    _share("AUC", "max", r"(roc[ -]?|pr[ -]?)?auc", r"auroc", r"auprc"),
+    _share("AP50", "max", r"m?ap[ @_-]?50"),
+    _share("AP75", "max", r"m?ap[ @_-]?75"),
+    _share("AP", "max", r"m?ap"),
+    _share("IoU", "max", r"m?iou", r"jaccard"),
+    _share("Dice", "max", r"dice", r"dsc"),
+    _share("", "max", r"(recall|r|precision|p|hits?|hr|ndcg|mrr|map|pass|maj|acc) ?[@^] ?k?\d*"),
+    _share("", "max", r"success( rate)?", r"win[ -]?rate", r"sensitivity|sens|tpr", r"specificity|spec|tnr"),
+    _raw("", "max", r"mrr|ndcg|nmi|ari|mcc|kappa|r2|r\^2|pearson|spearman|kendall"),
+    _raw("RMSE", "min", r"rmse"),
+    _raw("MSE", "min", r"mse"),
+    _raw("MAE", "min", r"mae"),
+    _raw("", "min", r"wer|cer|per|ter|eer|ece|brier( score)?|mce|fid|kid|lpips|fvd|der"),
+    _raw("", "max", r"psnr|ssim|bleu([ -]?[1-4])?|sacrebleu|rouge([ -]?(1|2|l))?|meteor|cider|spice",
+         r"bertscore|comet|chrf(\+\+)?|inception score|elo"),
+    (alternatives(
+        r"(num(ber of)? ?|# ?)?(of )?param(eter)?s?([ _]count)?", r"#p", r"model size", r"(g|m|t)?(flops?|macs?)",
+        r"latency|throughput|memory|mem|runtime|cost|speed(up)?|fps|macts|acts|seconds|hours|gpu[ -]hours",
+        r"((run|train(ing)?|inference)[ -]?)?time", r"(im(ages|gs?)?|tok(en)?s|samples)/s(ec)?", r"(gpu|peak) mem(ory)?",
+     ), MetricWord("", "unknown", is_cost=True)),
+    _raw("", "unknown", r"reward|return|score"),
+)  # fmt: skip
+"""Pattern of the whole name → what it implies; an empty name keeps the printed one."""
+
+SPLITS = {
+    "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation", "dev": "dev", "test": "test",
+    "testing": "test", "test-dev": "test-dev", "testdev": "test-dev", "minival": "minival", "seen": "seen",
+    "unseen": "unseen", "id": "id", "ood": "ood", "test-clean": "test-clean", "test-other": "test-other",
+    "dev-clean": "dev-clean", "dev-other": "dev-other", "in-domain": "in-domain", "out-of-domain": "out-of-domain",
+}  # fmt: skip
+
+AVERAGE = alternatives(
+    r"(macro |micro |task |overall )?(avg|average|mean|averaged)\.?( (score|acc(uracy)?|of all|all|perf(ormance)?))?"
+)
+DELTA = alternatives(
+    r"(δ|∆|delta|diff(erence)?|gains?|increase|change|gap)( .{0,30})?",
+    r"(rel(\.|ative)? |abs(\.|olute)? )?impr(\.|ov(\.|ements?|ed)?)?( .{0,30})?",
+    r".{1,20}[ _](diff|delta|gain)",
+)
+DESCRIPTION = alternatives(
+    r"seeds?", r"batch([ _-]size)?|bs", r"lr|learning[ _]rate", r"res(\.|olution)?",
+    r"(img|image|input|crop)[ _]?(size|res(olution)?|pct)", r"depth|width",
+    r"(#|num(ber)?( of)?)? ?(layers?|heads?|blocks?|views?|shots?|tokens?|samples?|examples?|items?|runs?|classes)",
+    r"dim(ension)?|hidden( size| dim)?|patch( size)?|temp(erature)?|dropout|weight[ _]decay|wd|k|n|l|d|m",
+    r"group size|bits?|quantization|(training )?data( size)?|fraction", r"(extra |pre-?train(ed|ing)? ?)(data(set)?)?|pre-?train",
+    r"interpolation", r"(n|k|few)[ -]shots?",
+)  # fmt: skip
+"""Columns that describe a row and belong to its scope."""
+BUDGET = alternatives(r"(max )?epochs?", r"(train(ing)? )?(steps?|iters?|iterations?)", r"schedule|lr schd|budget")
+IGNORED = alternatives(
+    r"#|no\.?|rank([ _]diff)?|index|id|year|date|license|config|download|weights?|code|paper|link|venue|ref(\.|erence)?|type",
+    r"notes?|comments?|authors?|org(anization)?|params source|publication|source|url|logs?|version|filter",
+)
+"""Columns that say nothing about what a number measures."""
+
+HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("method", alternatives(
+        r"(our )?methods?|approach(es)?|algorithms?|systems?|strateg(y|ies)|variants?|names?|techniques?|schemes?|settings?",
+        r"init(iali[sz](ation|er)s?)?\.?( (method|scheme))?|ablations?|optimizers?|agents?|polic(y|ies)|losses|loss function",
+        r"priors?|masks?|config(uration)?s?",
+    )),
+    ("model", alternatives(r"models?( name)?|backbones?|arch(\.|itectures?)?|networks?|encoders?|llms?|base model|nets?")),
+    ("task", alternatives(
+        r"tasks?|data ?-?sets?|data|benchmarks?|domains?|corp(us|ora)|problems?|languages?|env(ironment)?s?\.?|games?",
+        r"categor(y|ies)|class(es)?|subjects?|subsets?|target functions?|functions?",
+    )),
+    ("metric", alternatives(r"metrics?|measures?|evaluation|score type")),
+    ("split", alternatives(r"splits?|partition|set")),
+)  # fmt: skip
+"""What the header over a label column says its labels are."""
+
+DATASETS = alternatives(
+    r"cifar|imagenet|\bin-?(1k|21k|22k)\b|mnist|svhn|stl-?10|food-?101|flowers|\bpets?\b|\bcars\b|aircraft|\bcoco\b|ade20k",
+    r"cityscapes|pascal|\bvoc\b|glue\b|\bsst-?[25]?\b|[mqxs]nli\b|\bqqp\b|\brte\b|\bcola\b|\bmrpc\b|\bsts-?b\b|squad",
+    r"wikitext|\bptb\b|penn tree|enwik8|text8|tinystor|openwebtext|lambada|\bc4\b|\bpile\b|hellaswag|\bpiqa\b",
+    r"\barc(-[ce])?\b|boolq|winogrande|gsm-?8k|mmlu|human-?eval|mbpp|librispeech|\bwmt|iwslt|parity|majority|cyclic|threesym",
+    r"\baddition\b|\bmultiplication\b|\bsort(ing)?\b|listops|pathfinder|modelnet|shapenet|kitti|nuscenes|\bogb|\bcora\b",
+    r"citeseer|pubmed|places-?\d|\binat|\bdtd\b|eurosat|caltech|sun-?397|omniglot|kinetics|ucf-?101|hmdb|msr-?vtt|flickr",
+    r"\bvqa|\bgqa\b|textvqa|ag ?news|imdb|yelp|dbpedia|openbook|truthfulqa|natural questions|triviaqa|hotpotqa|movielens|tmall",
+    r"atari|cheetah|hopper|walker|celeba|lsun|ffhq|fashion",
+)  # fmt: skip
+METHODS = alternatives(
+    r"\b(default|baseline|vanilla|ours?|proposed|mimetic|impulse|svd|xavier|glorot|kaiming|orthogonal|random|scratch|w/o|w/)\b",
+    r"\b(with|without|adamw?|sgd|bert|roberta|resnet|resnext|vit|deit|swin|convnext|efficientnet|mobilenet|gpt|llama|lstm|gru)",
+    r"\b(transformers?|mamba|cnn|mlp|t5|clip|dino|mae|moco|simclr|standard|full|masks?|masked|learned|fixed|supervised)\b",
+    r"\b(teacher|student|oracle|human|no [a-z]+)\b|^\+ ?\w|\bet al|\[\d+\]|\(20\d\d\)",
+)
+
+NUMERALS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twenty": 20,
+}  # fmt: skip
+RUNS = re.compile(
+    rf"(?:over|of|across|from|with|using|n ?=)\s{{0,2}}(\d{{1,3}}|{'|'.join(NUMERALS)})\s{{0,2}}(?:\w{{1,14}} ){{0,2}}?"
+    r"(?:seeds?|runs?|trials?|repetitions?|repeats?|initiali[sz]ations|replicates?)\b"
+)
+UNITS = frozenset({
+    "%", "in %", "pct", "percent", "M", "G", "B", "K", "T", "ms", "s", "sec", "GB", "MB", "h", "hours", "GFLOPs", "points", "pp", "nats",
+    "bits", "dB", "×", "x", "higher is better", "lower is better", "",
+})  # fmt: skip
+"""What may stand in brackets behind a header as its unit; `(S)` is a model size, `(s)` are seconds."""
+SPREADS: dict[str, SpreadKind] = {
+    "stderr": "se", "std err": "se", "se": "se", "sem": "se", "std": "sd", "sd": "sd", "std dev": "sd", "stddev": "sd", "stdev": "sd",
+}  # fmt: skip
+"""Headers of a column that holds the spread of the column before it."""
+VALUES = frozenset({"value", "values", "result", "results", "number"})
+"""Headers that only say that numbers stand below them."""
