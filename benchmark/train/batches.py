@@ -54,7 +54,7 @@ class Batches:
         """Inputs and targets of the next steps, (steps, C, B, ...)."""
         size = self._task.budget.batch_size
         drawn = torch.stack([shuffle.take(steps * size) for shuffle in self._shuffles]) + self._offsets[:, None]
-        index = drawn.view(len(self._shuffles), steps, size).transpose(0, 1).to(self._inputs.device)
+        index = drawn.view(len(self._shuffles), steps, size).transpose(0, 1).contiguous().to(self._inputs.device)
         inputs, targets = self._inputs[index], self._targets[index]
         if self._augments:
             inputs, targets = self._augmented(inputs, targets, self._generators)

@@ -9,6 +9,8 @@ so that tasks which differ in their data only share it.
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -132,6 +134,16 @@ def prepare(function: Program, example: tuple[Any, ...], key: Hashable, *, compi
         graph = make_fx(function)(*clones)
         _traced[full] = _compile(graph, _signature(example)) if compiled else graph
     return _traced[full]
+
+
+def can_compile(device: str) -> str | None:
+    """None when programs can be compiled here, otherwise the reason why not."""
+    if device != "cpu":
+        return None if torch.utils._triton.has_triton() else "triton is not installed, so nothing is compiled"
+    compiler = os.environ.get("CXX", "g++")
+    if shutil.which(compiler) is None:
+        return f"no C++ compiler ({compiler}), so nothing is compiled"
+    return None
 
 
 def _compile(graph: GraphModule, signature: Hashable) -> Program:

@@ -98,6 +98,15 @@ class Trainer:
         function = program.training_step(self.source)
         return program.prepare(function, example, ("step", self.key), compiled=self.mode.compiled)
 
+    def repeat(self, step: program.Program, count: int) -> None:
+        """`count` steps whose losses nobody asks for: what a probe times."""
+        trajectories = [Trajectory() for _ in self.cells]
+        done = 0
+        while done < count:
+            portion = min(count - done, self.total_steps)
+            self._steps(step, 0, portion, trajectories, lambda *_: None)
+            done += portion
+
     def _steps(
         self, step: program.Program, start: int, end: int, trajectories: Sequence[Trajectory], tell: Tell
     ) -> None:

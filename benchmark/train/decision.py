@@ -1,0 +1,48 @@
+"""What a probe decided, as it is kept in the store. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmark.train.mode import Mode
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One candidate as it was measured."""
+
+    seconds_per_cell_step: float
+    prepare_seconds: float
+    """Tracing, and compiling where it is compiled."""
+    expected_seconds: float
+    """Expected time until the last worker is done."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The mode for all cells of one shape on one kind of device, and why."""
+
+    mode: Mode
+    device: str
+    timings: dict[str, Timing]
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; `from_json` is its inverse."""
+        timings = {name: asdict(timing) for name, timing in self.timings.items()}
+        return {"mode": self.mode.name, "device": self.device, "timings": timings, "reason": self.reason}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Decision:
+        """Raises KeyError, TypeError or UsageError when the value is not what `to_json` writes."""
+        timings = {name: Timing(**timing) for name, timing in value["timings"].items()}
+        return cls(Mode.parse(value["mode"]), value["device"], timings, value["reason"])
+
+
+def span(counts: Sequence[int], size: int, workers: int) -> int:
+    """Cells that the busiest worker trains one after another, when `counts[i]` cells of each stack key are cut into
+    stacks of `size` (padding counted) and dealt to the workers."""
+    stacks = sum(-(-count // size) for count in counts)
+    return -(-stacks // workers) * size
