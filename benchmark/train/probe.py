@@ -58,7 +58,8 @@ class Candidate:
 def decide_mode(cells: Sequence[Cell], device: str = "cpu", *, workers: int | None = None) -> Decision:
     """The mode with the least expected time for these cells of one `shape_key`, shared by `workers` processes.
 
-    Without `workers`, as many as there are GPUs, or as this process's number of threads fits into the cores. Alone is among the candidates and is taken unless another is measured to be faster. Raises ValueError for no cells.
+    Without `workers`, as many as there are GPUs, or as this process's number of threads fits into the cores. Alone is
+    among the candidates and is taken unless another is measured to be faster. Raises ValueError for no cells.
     """
     if not cells:
         raise ValueError("decide_mode needs at least one cell")
