@@ -18,6 +18,7 @@ from leaderboard.stats import (
     equivalence_p,
     holm,
     minimum_detectable_difference,
+    seeds,
 )
 from leaderboard.tables import chosen
 
@@ -151,7 +152,7 @@ def _line(task: str, metric: Metric, initializer: str | None, a: Group, b: Group
     lost = [
         (side, n) for side, group in (("first", a), ("second", b)) if (n := group.counts(metric.name).get("diverged"))
     ]
-    reason = "; ".join(f"{n} seeds of the {side} diverged" for side, n in lost)
+    reason = "; ".join(f"{seeds(n)} of the {side} diverged" for side, n in lost)
     detectable = None
     if comparison.std:
         detectable = minimum_detectable_difference(comparison.std, comparison.n, terms.alpha)
@@ -189,7 +190,7 @@ def _verdict(line: Line, p: float | None, equal: float | None, terms: Terms) -> 
         return "not ranked", "they differ, and the metric has no direction"
     better = (comparison.difference > 0) == (line.metric.direction == "max")
     survivor = "first" if better else "second"
-    if f"seeds of the {survivor} diverged" in line.reason:
+    if f"of the {survivor} diverged" in line.reason:
         return "undecided", "the better mean is over survivors only"
     return "better" if better else "worse", ""
 

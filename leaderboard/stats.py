@@ -109,7 +109,7 @@ def compare(
     if len(shared) >= MIN_SEEDS:
         result = _compare_paired([first[s] for s in shared], [second[s] for s in shared], level, scale)
         dropped = len(first.keys() ^ second.keys())
-        return _with_note(result, f"{dropped} seeds that only one arm has were left out") if dropped else result
+        return _with_note(result, f"{seeds(dropped)} of only one arm left out") if dropped else result
     if min(len(first), len(second)) >= MIN_SEEDS:
         return _compare_welch(list(first.values()), list(second.values()), level, scale)
     return _no_test(first, second, shared)
@@ -184,6 +184,11 @@ def equivalence_p(comparison: Comparison, margin: float) -> float | None:
     return max(_upper_tail((margin + difference) / error, n - 1), _upper_tail((margin - difference) / error, n - 1))
 
 
+def seeds(n: int) -> str:
+    """A number of seeds in words."""
+    return "no seed" if n == 0 else "1 seed" if n == 1 else f"{n} seeds"
+
+
 # --- the pieces ------------------------------------------------------------------------------------------------
 
 
@@ -210,8 +215,7 @@ def _no_test(first: Mapping[int, float], second: Mapping[int, float], shared: Se
     a, b = (first, second) if not shared else ({s: first[s] for s in shared}, {s: second[s] for s in shared})
     means = summarize(list(a.values())).mean, summarize(list(b.values())).mean
     difference = None if means[0] is None or means[1] is None else means[0] - means[1]
-    counted = "no common seed" if n == 0 else "1 seed" if n == 1 else f"{n} seeds"
-    return Comparison(n, "none", difference, note=f"{counted}: no test below {MIN_SEEDS}")
+    return Comparison(n, "none", difference, note=f"{seeds(n)}: no test below {MIN_SEEDS}")
 
 
 def _compare_paired(a: Sequence[float], b: Sequence[float], level: float, scale: Scale) -> Comparison:

@@ -110,10 +110,10 @@ def _detail(line: Line) -> str:
     comparison = line.comparison
     parts = [line.reason] if line.reason else []
     if comparison.rho is not None:
-        parts.append(f"paired by seed, ρ = {comparison.rho:.2f}")
+        parts.append(f"paired by seed, ρ = {_signed(comparison.rho)}")
     if comparison.effect:
         kind = "d_z" if comparison.method == "paired t" else "g"
-        parts.append(f"effect {kind} = {comparison.effect:.2f}")
+        parts.append(f"effect {kind} = {_signed(comparison.effect)}")
     if comparison.exact_p is not None:
         parts.append(f"sign-flip p = {p_text(comparison.exact_p)}{_disagreement(line)}")
     if line.verdict == "undecided" and line.detectable:
@@ -122,6 +122,10 @@ def _detail(line: Line) -> str:
             f"{comparison.n} seeds of this spread would show a true difference of {digits} with 80 % probability"
         )
     return "; ".join(parts)
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def _disagreement(line: Line) -> str:

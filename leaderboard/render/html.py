@@ -103,7 +103,7 @@ def _head(name: str, below: str, first: str) -> str:
 
 def _cell(entry: Entry | None, words: Words, show_values: bool) -> str:
     number = escape(words.number + words.mark)
-    notes = [words.detail, words.values if show_values else "", *words.published]
+    notes = [f"({words.detail})" if words.detail else "", words.values if show_values else "", *words.published]
     small = "".join(f"<small>{escape(note)}</small>" for note in notes if note)
     value = "" if entry is None or entry.mean is None else repr(entry.mean)
     return f'<td data-value="{value}">{f"<strong>{number}</strong>" if words.bold else number}{small}</td>'

@@ -43,7 +43,7 @@ def _table(table: Table) -> dict[str, Any]:
             "title": column.metric.title,
             "unit": column.metric.unit,
             "direction": column.metric.direction,
-            "decimals": decimals(table, index),
+            "decimals": decimals(table, index) + 1,  # one guard digit beyond what a table shows
             "note": column.note,
             "pairs": [_pair(pair) for pair in column.pairs],
         }

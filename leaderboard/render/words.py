@@ -72,7 +72,7 @@ def _shown_std(entry: Entry) -> float | None:
 def _detail(entry: Entry) -> str:
     if entry.skipped is not None and not entry.planned:
         return "skipped"
-    count = f"{entry.n}" if entry.n == entry.planned else f"{entry.n}/{entry.planned}"
+    count = f"n={entry.n}" if entry.n == entry.planned else f"n={entry.n}/{entry.planned}"
     parts = [count, *(f"{number} {status}" for status, number in entry.counts.items())]
     if entry.n == 1:
         parts.append("single run")
@@ -96,8 +96,8 @@ def legend(board: Leaderboard) -> list[str]:
     """What a reader must know to read the numbers, one sentence or two a line."""
     entries = [e for table in board.tables for row in table.rows for e in row.entries if e is not None]
     lines = [
-        f"Profile {board.profile}. ± is the sample standard deviation (ddof = 1) over n seeds; in brackets n, or "
-        "n/planned with what became of the others, and the ranks a row may hold (#).",
+        f"Profile {board.profile}. ± is the sample standard deviation (ddof = 1) over n seeds; in brackets n, or n "
+        "of those planned with what became of the others, and the ranks a row may hold (#).",
     ]
     if any(e.bold for e in entries):
         lines.append(
@@ -113,7 +113,10 @@ def legend(board: Leaderboard) -> list[str]:
         lines.append(f"Fewer than {MIN_SEEDS} seeds: values only, no ±, no rank, never bold.")
     if any(e.published for e in entries):
         lines.append(_published_legend(entries))
-    lines.append("Rounded for display only (PDG rule, half to even, one decimal place per column).")
+    lines.append(
+        "Rounded for display only: PDG rule, half to even, one decimal place per column, "
+        "more where a number would print as 0."
+    )
     lines += [*_column_notes(board), *board.notes, completeness(board), f"Data {board.digest}"]
     return lines
 

@@ -125,7 +125,7 @@ def test_the_leaderboard_of_a_spec(bench):
     fill("results")
     code, out, err = bench("leaderboard", "boards.yaml", "--format", "markdown")
     assert (code, err) == (0, "")
-    assert "| mask | **91.15 ± 0.31** (4; #1)<br>published 91.50 (Table 1) |" in out
+    assert "| mask | **91.15 ± 0.31** (n=4; #1)<br>published 91.50 (Table 1) |" in out
     assert "| *chance* | 50.00 (computed) |" in out
     assert "Complete: 8 of 8 cells." in out
 

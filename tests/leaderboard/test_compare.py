@@ -87,7 +87,7 @@ def test_a_better_mean_of_survivors_is_no_better():
     line = only(compare_initializers(grid_of(values, statuses={("t", "a", 4): "diverged"}), "a", "b"))
     assert line.verdict == "undecided"
     assert "over survivors only" in line.reason
-    assert "1 seeds of the first diverged" in line.reason
+    assert "1 seed of the first diverged" in line.reason
 
 
 def test_too_few_seeds_are_undecided_and_none_are_not_comparable():

@@ -66,5 +66,5 @@ def test_an_empty_store_says_what_to_do(tmp_path):
 
 def test_the_spec_alone_renders_a_table_of_gaps(experiment, store):
     text = render_leaderboard(store, experiment, "markdown")
-    assert "– (0/3; 3 missing)" in text
+    assert "– (n=0/3; 3 missing)" in text
     assert "Incomplete: 0 of 6 cells; 6 missing." in text

@@ -78,28 +78,28 @@ def test_markdown_is_a_table_github_shows(board):
     lines = [line for line in render(board, "markdown").splitlines() if line.startswith("|")]
     assert {line.count(" | ") for line in lines} == {2}
     assert lines[1] == "| :-- | --: | --: |"
-    assert "| mask | **99.94 ± 0.09** (5; #1)<br>published 100.00 (Table 1) |" in lines[3]
+    assert "| mask | **99.94 ± 0.09** (n=5; #1)<br>published 100.00 (Table 1) |" in lines[3]
 
 
 def test_one_seed_has_a_badge_and_no_spread(grid):
     group = grid.groups["parity", "svd"]
     single = dataclasses.replace(group, seeds=group.seeds[:1])
     text = render(build(dataclasses.replace(grid, groups={**grid.groups, ("parity", "svd"): single})), "markdown")
-    assert "| svd | 75.00 (1; single run) |" in text
+    assert "| svd | 75.00 (n=1; single run) |" in text
 
 
 def test_two_seeds_show_both_values_and_no_spread(grid):
     group = grid.groups["parity", "svd"]
     pair = dataclasses.replace(group, seeds=group.seeds[:2])
     text = render(build(dataclasses.replace(grid, groups={**grid.groups, ("parity", "svd"): pair})), "markdown")
-    assert "| svd | 75.00, 75.10 (2) |" in text
+    assert "| svd | 75.00, 75.10 (n=2) |" in text
 
 
 def test_a_difference_without_seed_variance_is_marked(grid):
     for seed in range(5):
         grid = changed(grid, "parity", "mask", seed, 100.0)
     text = render(build(grid), "markdown")
-    assert "**100.00 ± 0.00**† (5; #1)" in text
+    assert "**100.00 ± 0.00**† (n=5; #1)" in text
     assert "no seed variance: t-test undefined" in text
 
 
@@ -313,3 +313,14 @@ def test_a_group_counts_what_has_no_number(grid):
     assert isinstance(grid.groups["cyclic", "svd"].seeds[0], SeedResult)
     assert grid.groups["cyclic", "default"].counts("accuracy") == {"diverged": 1}
     assert grid.groups["cyclic", "default"].counts("loss") == {}
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_a_terminal_table_is_never_cut_nor_wider_than_the_terminal(grid, width):
+    from leaderboard.render.terminal import render as render_terminal
+
+    long = "a_name_that_is_rather_long"
+    text = render_terminal(build(renamed(grid, "svd", long), None, published), show_values=True, width=width)
+    assert "…" not in text
+    assert long in text
+    assert max(map(len, text.splitlines())) <= width

@@ -62,7 +62,7 @@ def test_pairing_uses_the_seeds_and_not_their_order():
 def test_seeds_that_one_arm_lacks_are_left_out_and_counted():
     result = stats.compare(A, {seed: B[seed] for seed in (0, 1, 2, 3)})
     assert result.n == 4
-    assert "2 seeds that only one arm has were left out" in result.note
+    assert "2 seeds of only one arm left out" in result.note
 
 
 def test_without_shared_seeds_welch_is_used():
