@@ -189,6 +189,7 @@ class Planner:
         self.failed = failed
         self.force = force
         self.seen: dict[str, PlannedCell] = {}
+        self.resolved: dict[tuple[str, str], dict[str, Any]] = {}
         self.answers: dict[tuple[str, str], tuple[Action, str] | None] = {}
 
     def plan(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> PlannedCell:
@@ -200,10 +201,19 @@ class Planner:
             self.answers[key] = obstacle(task, initializer)
         if (found := self.answers[key]) is not None:
             return self.line(task, initializer, seed, *found)
-        cell = make_cell(task, initializer, self.loaded.profile, seed)
+        cell = self.cell(task, initializer, seed)
         planned = self.line(task, initializer, seed, *self.decide(cell), cell)
         self.seen.setdefault(cell.id, planned)
         return planned
+
+    def cell(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> Cell:
+        """A resolved cell with its id; of a pair's cells only the seed differs."""
+        assert task.task is not None
+        key, started, profile = (task.name, initializer.name), initializer.by_task[task.name], self.loaded.profile
+        if key not in self.resolved:
+            self.resolved[key] = resolved_cell(task.task, started, profile, seed)
+        identity = hash_resolved({**self.resolved[key], "seed": seed})
+        return Cell(identity, task.name, initializer.name, seed, profile, task.task, started)
 
     def line(
         self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int,
@@ -253,14 +263,6 @@ def obstacle(task: ResolvedTask, initializer: ResolvedInitializer) -> tuple[Acti
     except Exception as error:  # third-party code may raise anything; it must not stop the other cells
         return "broken", f"failed while planning with {type(error).__name__}: {error}"
     return None if reason is None else ("skip", reason)
-
-
-def make_cell(task: ResolvedTask, initializer: ResolvedInitializer, profile: str, seed: int) -> Cell:
-    """A resolved cell with its id."""
-    assert task.task is not None
-    started = initializer.by_task[task.name]
-    identity = hash_resolved(resolved_cell(task.task, started, profile, seed))
-    return Cell(identity, task.name, initializer.name, seed, profile, task.task, started)
 
 
 # --- to workers and back ---------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from benchmark.spec.load import add_plugins, written_profile
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source, in_order
 from benchmark.spec.models import Experiment, InitializerSpec, TaskSpec
 from benchmark.spec.problems import hint
-from benchmark.spec.resolve import Resolver, initializer_parameters, task_parameters
+from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver, initializer_parameters, task_parameters
 from benchmark.spec.source import Node, load_source, parse
 
 Known = Mapping[str, Callable[[], Iterable[str]]]
@@ -40,7 +40,7 @@ def validate_file(path: Path, *, plugins: Iterable[str | Path] = (), known: Know
     kind = next(iter(root.keys), "")
     if kind == "experiment":
         resolver.check(Experiment, root, "the experiment")
-        resolver.grid(root, written_profile(root))
+        check_usable(resolver, root, *resolver.grid(root, written_profile(root)))
         check_names(resolver, root, path, known or {})
     elif kind == "task":
         validate_task(resolver, root)
@@ -50,6 +50,16 @@ def validate_file(path: Path, *, plugins: Iterable[str | Path] = (), known: Know
         message = f"expected 'task', 'initializer' or 'experiment' as first key, found '{kind}'"
         resolver.note(kind_mark(root, source), message)
     return list(in_order(problems))
+
+
+def check_usable(
+    resolver: Resolver, root: Node, tasks: Sequence[ResolvedTask], initializers: Sequence[ResolvedInitializer]
+) -> None:
+    """Families that cannot be used; a run would leave their cells out, here they are problems."""
+    for key, chosen in (("tasks", tasks), ("initializers", initializers)):
+        for one in chosen:
+            if one.broken:
+                resolver.note(root.key_mark(key), one.broken)
 
 
 def check_names(resolver: Resolver, root: Node, path: Path, known: Known) -> None:

@@ -69,6 +69,15 @@ def test_names_of_claims_and_checks_are_known(capsys, tmp_path):
     assert err.startswith("2 problems")
 
 
+def test_a_broken_plugin_is_a_problem_of_the_spec_that_needs_it(capsys, tmp_path):
+    (tmp_path / "broken.py").write_text("1 / 0\n@initializer('broken')\nclass Broken: ...\n")
+    (tmp_path / "e.yaml").write_text("experiment: e\ntasks: good\ninitializers: [plain, broken]\nplugins: broken.py\n")
+    code, _, err = run(capsys, "e.yaml", "--plugin", TOY)
+    assert code == 2
+    assert "e.yaml:3:1: initializer 'broken'" in err
+    assert "ZeroDivisionError" in err
+
+
 def test_a_family_in_a_file_beside_the_spec_is_pointed_out(capsys, tmp_path):
     (tmp_path / "mine.py").write_text("@task('toy')\nclass Toy: ...\n")
     assert "mine.py registers it: add --plugin mine.py" in run(capsys, "good.yaml")[2]
