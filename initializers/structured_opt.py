@@ -53,26 +53,23 @@ class StructuredOpt(Initializer):
         targets = patterns(context.task).flatten(0, 1)  # (L·H, N, N)
         targets = targets / targets.sum(dim=-1, keepdim=True).clamp_min(1)
         positions = pseudo_input(model, context.task, self.pseudo_input)
-        query, key = self._optimize(positions, targets, layers[0].heads, layers[0].head_dim, context.generator)
+        query, key = _uniform(layers[0].heads, layers[0].head_dim, len(targets), positions.shape[1], context.generator)
+        query, key = self._optimize(positions, targets, layers[0].heads, query, key)
         for index, attention in enumerate(layers):
             chosen = slice(index * attention.heads, (index + 1) * attention.heads)
             attention.head_weight("query").copy_(query[chosen].transpose(1, 2))
             attention.head_weight("key").copy_(key[chosen])
 
     def _optimize(
-        self, positions: torch.Tensor, targets: torch.Tensor, heads: int, head_dim: int, generator: torch.Generator
+        self, positions: torch.Tensor, targets: torch.Tensor, heads: int, query: torch.Tensor, key: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """W_Q (L·H, D, d) and W_K (L·H, d, D)."""
+        """W_Q (L·H, D, d) and W_K (L·H, d, D) from where they start."""
         import torch
 
-        count, width = len(targets), positions.shape[1]
-        bound = math.sqrt(1 / (head_dim * heads))
-        query = (2 * torch.rand(count, width, head_dim, generator=generator) - 1) * bound
-        key = (2 * torch.rand(count, head_dim, width, generator=generator) - 1) * bound
+        head_dim = query.shape[-1]
         scale = head_dim**-0.5 if self.scale is None else self.scale
         size = _column_norm(query).view(-1, heads * head_dim).mean(dim=1).repeat_interleave(heads).view(-1, 1, 1)
-        query.requires_grad_()
-        key.requires_grad_()
+        query, key = query.clone().requires_grad_(), key.clone().requires_grad_()
         optimizer = torch.optim.Adam([query, key], lr=self.learning_rate, fused=True)
         for step in range(self.steps):
             if step % self.renormalize_every == 0:
@@ -85,9 +82,21 @@ class StructuredOpt(Initializer):
         return query.detach(), key.detach()
 
 
+def _uniform(
+    heads: int, head_dim: int, count: int, width: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """W_Q (count, D, d) and W_K (count, d, D) from U(±1/√(dH))."""
+    import torch
+
+    bound = math.sqrt(1 / (head_dim * heads))
+    query = (2 * torch.rand(count, width, head_dim, generator=generator) - 1) * bound
+    key = (2 * torch.rand(count, head_dim, width, generator=generator) - 1) * bound
+    return query, key
+
+
 def _column_norm(weight: torch.Tensor) -> torch.Tensor:
     """Norm over dimension 1, as the released code takes it for both matrices."""
-    return weight.norm(dim=1, keepdim=True)
+    return weight.square().sum(dim=1, keepdim=True).sqrt()
 
 
 def _distance(

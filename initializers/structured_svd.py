@@ -79,8 +79,8 @@ class StructuredSvd(Initializer):
     def _scaled(self, weight: torch.Tensor) -> torch.Tensor:
         import torch
 
-        size = torch.linalg.matrix_norm(weight, keepdim=True)
-        return self.norm * weight / size.clamp_min(torch.finfo(weight.dtype).tiny)
+        size: torch.Tensor = torch.linalg.matrix_norm(weight, keepdim=True)
+        return weight * (self.norm / size.clamp_min(torch.finfo(weight.dtype).tiny))
 
 
 def pseudo_inverse(positions: torch.Tensor, rank: int, *, exact: bool) -> torch.Tensor:
@@ -92,4 +92,5 @@ def pseudo_inverse(positions: torch.Tensor, rank: int, *, exact: bool) -> torch.
     if exact:
         floor = values[0] * max(positions.shape) * torch.finfo(positions.dtype).eps
         kept = min(kept, int((values > floor).sum()))
-    return (right[:kept].T / values[:kept]) @ left[:, :kept].T @ positions.T
+    inverse: torch.Tensor = (right[:kept].T / values[:kept]) @ left[:, :kept].T  # (PᵀP)⁻¹, (D, D)
+    return inverse @ positions.T

@@ -64,6 +64,8 @@ class SeenDomain(Parameters):
     def _exactly_one(self) -> SeenDomain:
         if len(self.model_dump(exclude_none=True)) != 1:
             raise ValueError("give exactly one of any_positive, product_positive, at_most_negative")
+        if () in (self.any_positive, self.product_positive):
+            raise ValueError("name at least one bit")
         return self
 
     def contains(self, signs: cube.Signs) -> NDArray[np.bool_]:
@@ -121,6 +123,8 @@ class Boolean(Task):
             raise ValueError(f"bits are numbered 0 to {self.bits - 1}; found {min(named)} to {max(named)}")
         if isinstance(self.target, Majority) and len(self.target.majority) % 2 == 0:
             raise ValueError("a majority needs an odd number of bits")
+        if isinstance(self.target, Cyclic) and self.target.cyclic > self.bits:
+            raise ValueError(f"cyclic products of {self.target.cyclic} bits need at least {self.target.cyclic} bits")
         if self.model.pooling == "none":
             raise ValueError("pooling must be `cls` or `mean`: the target is one number per input")
         return self
@@ -216,6 +220,12 @@ class Boolean(Task):
         `accuracy` counts an output whose nearest value among those the target takes is the right one, ties as wrong;
         `accuracy_sign` the right sign; `accuracy_within_one` an absolute error below 1. Losses are mean squares.
         """
+        import numpy as np
+
+        with np.errstate(over="ignore", invalid="ignore"):  # a diverged cell has infinite outputs; so are its losses
+            return self._scores(prediction, target, signs)
+
+    def _scores(self, prediction: cube.Values, target: cube.Values, signs: cube.Signs) -> dict[str, float]:
         import numpy as np
 
         from tasks import cube

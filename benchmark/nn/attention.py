@@ -50,6 +50,7 @@ class Attention(nn.Module):
         self.renormalize = renormalize
         future = torch.full((tokens, tokens), -math.inf).triu(1) if causal else None
         self.register_buffer("future", future, persistent=False)
+        self.future: torch.Tensor | None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(B, N, D) → (B, N, D). Fewer than N tokens use the top left corner of the prior."""
