@@ -75,6 +75,8 @@ class Report:
     profile: str
     lines: tuple[Line, ...]
     terms: Terms
+    family: int = 0
+    """Tests that were corrected together, those of other reports included."""
 
     @property
     def counts(self) -> dict[Verdict, int]:
@@ -106,15 +108,35 @@ def compare_initializers(grid: Grid, first: str, second: str, terms: Terms | Non
             chosen(grid.initializers, (name,), "initialiser")
     if first == second:
         raise UsageError(f"'{first}' would be compared with itself; name two initialisers")
-    lines = [
+    lines = _lines(grid, first, second, terms)
+    if not lines:
+        raise UsageError(f"no task has both '{first}' and '{second}' (and one of the metrics asked for)")
+    return _report(grid.profile, first, second, _with_holm(lines, terms), terms)
+
+
+def compare_with_baseline(grid: Grid, names: Sequence[str], baseline: str, terms: Terms | None = None) -> list[Report]:
+    """Each of `names` against the baseline, all tests corrected together; those with no common task are left out."""
+    terms = terms or Terms()
+    lines = {name: found for name in names if name != baseline and (found := _lines(grid, name, baseline, terms))}
+    judged = iter(_with_holm([line for found in lines.values() for line in found], terms))
+    reports = [
+        _report(grid.profile, name, baseline, tuple(next(judged) for _ in found), terms)
+        for name, found in lines.items()
+    ]
+    return [replace(report, family=sum(map(len, lines.values()))) for report in reports]
+
+
+def _lines(grid: Grid, first: str, second: str, terms: Terms) -> list[Line]:
+    return [
         _line(task, metric, None, a, b, terms)
         for task in chosen([task.name for task in grid.tasks], terms.tasks, "task")
         if (a := grid.group(task, first)) and (b := grid.group(task, second))
         for metric in _metrics(grid, task, terms)
     ]
-    if not lines:
-        raise UsageError(f"no task has both '{first}' and '{second}' (and one of the metrics asked for)")
-    return Report(first, second, grid.profile, _with_holm(lines, terms), terms)
+
+
+def _report(profile: str, first: str, second: str, lines: tuple[Line, ...], terms: Terms) -> Report:
+    return Report(first, second, profile, lines, terms, len(lines))
 
 
 def compare_grids(first: Grid, second: Grid, names: tuple[str, str], terms: Terms | None = None) -> Report:
@@ -133,7 +155,7 @@ def compare_grids(first: Grid, second: Grid, names: tuple[str, str], terms: Term
     ]
     if not lines:
         raise UsageError(f"{names[0]} and {names[1]} have no task × initialiser in common")
-    return Report(*names, first.profile, _with_holm(lines, terms), terms)
+    return _report(first.profile, *names, _with_holm(lines, terms), terms)
 
 
 def _metrics(grid: Grid, task: str, terms: Terms) -> list[Metric]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.errors import UsageError
 from leaderboard.api import published_numbers
 from leaderboard.compare import Report as Comparison
-from leaderboard.compare import Terms, compare_initializers
+from leaderboard.compare import Terms, compare_with_baseline
 from leaderboard.reading import curves, last_run, load_grid
 from leaderboard.render.svg import Series, line_chart
 from leaderboard.stats import summarize
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from leaderboard.aggregate import Grid
 
 FORMATS = ("html", "markdown")
+
+LISTED = 50
+"""Failed cells named one by one."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Page:
     checked: str = ""
     """What was checked, in a sentence."""
     troubles: tuple[str, ...] = ()
-    """Cells without numbers, with the reason."""
+    """Failed and diverged cells, with the reason."""
     provenance: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What → its distinct values with the number of cells."""
     spec: str = ""
@@ -106,9 +109,7 @@ def comparisons(grid: Grid, board: Leaderboard, selection: Selection, baseline: 
         raise UsageError(f"no initialiser '{baseline}'; there are: {', '.join(grid.initializers)}")
     reference = baseline or next(iter(grid.initializers), "")
     terms = Terms(selection.metrics, selection.tasks, scale=selection.scale, alpha=selection.alpha)
-    shared = {name for task, name in grid.groups if (task, reference) in grid.groups}
-    others = [name for name in names if name != reference and name in shared]
-    return tuple(compare_initializers(grid, name, reference, terms) for name in others)
+    return tuple(compare_with_baseline(grid, names, reference, terms))
 
 
 def charts(store: Store, grid: Grid, board: Leaderboard) -> tuple[Chart, ...]:
@@ -172,14 +173,16 @@ def published_findings(grid: Grid) -> tuple[tuple[str, ...], str]:
 
 
 def troubles(grid: Grid) -> tuple[str, ...]:
-    """Cells that ended without numbers, with the last line of what they said."""
-    return tuple(
+    """Cells that ended badly, each with the last line of what it said; the first `LISTED` and the number of the others."""
+    found = [
         f"{group.task} × {group.initializer}, seed {result.seed}: {result.status}"
         + (f" ({result.error.strip().splitlines()[-1]})" if result.error and result.error.strip() else "")
         for group in grid.groups.values()
         for result in group.seeds
         if result.status not in ("finished", "missing", "running")
-    )
+    ]
+    more = [f"and {len(found) - LISTED} more; `bench status` lists them"] if len(found) > LISTED else []
+    return (*found[:LISTED], *more)
 
 
 def provenance(store: Store, cell_ids: Collection[str]) -> dict[str, list[str]]:

@@ -30,26 +30,35 @@ def rows(report: Report) -> list[list[str]]:
 
 def notes(report: Report) -> list[str]:
     """Why each verdict is what it is, and how the tests were made."""
+    return [*details(report), *method(report)]
+
+
+def details(report: Report) -> list[str]:
+    """One sentence for each line that needs one."""
+    return [f"{_name(line)}: {detail}." for line in report.lines if (detail := _detail(line))]
+
+
+def method(report: Report) -> list[str]:
+    """How the tests were made."""
     terms = report.terms
-    found = [f"{_name(line)}: {detail}." for line in report.lines if (detail := _detail(line))]
     margin = "no margin given, so nothing is called practically equal unless it is the same on every seed"
     if terms.margin:
         margin = f"practically equal: TOST within ±{terms.margin:g}"
     scale = "" if terms.scale == "raw" else f" on the {terms.scale} scale"
     return [
-        *found,
         f"Profile {report.profile}. ± is the sample standard deviation (ddof = 1) over n seeds, (n) beside it; "
-        f"difference is {report.first} − {report.second}, its interval not adjusted.",
-        f"t-test by seed{scale}, Holm over the {len(report.lines)} comparisons, α = {terms.alpha:g}; {margin}.",
+        "the difference is the first − the second, its interval not adjusted.",
+        f"t-test by seed{scale}, Holm over {report.family} comparisons, α = {terms.alpha:g}; {margin}.",
     ]
 
 
-def markdown(report: Report) -> str:
+def markdown(report: Report, *, with_method: bool = True) -> str:
     """The comparison as GitHub-flavoured Markdown."""
+    said = [*details(report), *(method(report) if with_method else [])]
     lines = [[escape(item) for item in row] for row in (headings(report), *rows(report))]
     lines.insert(1, [":--" for _ in lines[0]])
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return "\n\n".join([table, escape(report.summary), "\n".join(f"- {escape(note)}" for note in notes(report))]) + "\n"
+    return "\n\n".join([table, escape(report.summary), "\n".join(f"- {escape(note)}" for note in said)]) + "\n"
 
 
 def p_text(p: float | None) -> str:

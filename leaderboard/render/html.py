@@ -23,7 +23,8 @@ th[aria-sort=ascending] button::after { content: " ▲"; } th[aria-sort=descendi
 tr.computed td { font-style: italic; background: var(--faint); }
 small { color: var(--dim); display: block; } .legend { color: var(--dim); font-size: .85rem; }
 code, pre { font-size: .85rem; } pre { overflow-x: auto; }
-figure { margin: 1rem 0; } svg { max-width: 100%; height: auto; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(30rem, 100%), 1fr)); gap: 1rem; }
+figure { margin: 0; } svg { max-width: 100%; height: auto; }
 """
 
 SCRIPT = """

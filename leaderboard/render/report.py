@@ -21,12 +21,12 @@ def html(content: Page) -> str:
     sections = [
         f"<h1>{escape(title)}</h1>\n<p>{escape(completeness(board))}</p>",
         fragment(board),
-        _section("Against the baseline", [_comparison(report) for report in content.comparisons]),
-        _section("Curves", [f"<figure>{chart.svg()}</figure>" for chart in content.charts], ABOUT_CURVES),
+        _section("Against the baseline", [_comparison(report) for report in content.comparisons], _method(content)),
+        _section("Curves", _charts(content), ABOUT_CURVES),
         _section(
             "Findings on the published numbers", [_items(content.findings)] * bool(content.findings), content.checked
         ),
-        _section("Cells without numbers", [_items(content.troubles)] * bool(content.troubles)),
+        _section("Failed and diverged cells", [_items(content.troubles)] * bool(content.troubles)),
         _section("Made with", [text_table(["what", "value"], _provenance(content))] * bool(content.provenance)),
         _section("Spec", [f"<pre>{escape(content.spec)}</pre>"] * bool(content.spec)),
     ]
@@ -41,11 +41,12 @@ def markdown(content: Page) -> str:
         parts += [f"## {md.escape(table.title)}", md.table_text(table)]
     parts.append("\n".join(f"- {md.escape(line)}" for line in legend(board)))
     if content.comparisons:
-        parts += ["## Against the baseline", *(compared.markdown(report).rstrip() for report in content.comparisons)]
+        parts += ["## Against the baseline", md.escape(_method(content))]
+        parts += [compared.markdown(report, with_method=False).rstrip() for report in content.comparisons]
     if content.checked:
         parts += ["## Findings on the published numbers", f"{md.escape(content.checked)}.", _bullets(content.findings)]
     if content.troubles:
-        parts += ["## Cells without numbers", _bullets(content.troubles)]
+        parts += ["## Failed and diverged cells", _bullets(content.troubles)]
     if content.provenance:
         parts += ["## Made with", _bullets([f"{what}: {value}" for what, value in _provenance(content)])]
     if content.spec:
@@ -64,8 +65,18 @@ def _section(title: str, parts: list[str], about: str = "") -> str:
 
 def _comparison(report: Comparison) -> str:
     table = text_table(compared.headings(report), compared.rows(report))
-    notes = "".join(f"<li>{escape(note)}</li>" for note in compared.notes(report))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in compared.details(report))
     return f'<p><strong>{escape(report.summary)}</strong></p>\n{table}\n<ul class="legend">{notes}</ul>'
+
+
+def _method(content: Page) -> str:
+    """How the comparisons were made, said once."""
+    return " ".join(compared.method(content.comparisons[0])) if content.comparisons else ""
+
+
+def _charts(content: Page) -> list[str]:
+    figures = "\n".join(f"<figure>{svg}</figure>" for chart in content.charts if (svg := chart.svg()))
+    return [f'<div class="charts">{figures}</div>'] if figures else []
 
 
 def _items(lines: tuple[str, ...]) -> str:

@@ -268,7 +268,7 @@ def test_the_report_as_markdown(bench):
     fill("results", {"default": VALUES["default"], "mask": [91.0]}, {("mask", 0): "failed"})
     code, out, _ = bench("report", "boards.yaml", "--format", "markdown", "--output", "-")
     assert code == 0
-    assert "## Cells without numbers\n\n- toy × mask, seed 0: failed" in out
+    assert "## Failed and diverged cells\n\n- toy × mask, seed 0: failed" in out
 
 
 def test_help_needs_nothing_heavy():

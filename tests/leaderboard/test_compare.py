@@ -11,7 +11,7 @@ from scipy import stats as reference
 from benchmark.errors import UsageError
 from benchmark.parameters import Metric
 from leaderboard.aggregate import PlannedCell, SeedResult, TaskFacts, build_grid
-from leaderboard.compare import Terms, as_document, compare_grids, compare_initializers
+from leaderboard.compare import Terms, as_document, compare_grids, compare_initializers, compare_with_baseline
 from leaderboard.render import comparison
 
 ACCURACY = Metric(name="accuracy", title="Accuracy", direction="max", unit="percent")
@@ -58,6 +58,13 @@ def test_holm_is_over_the_tasks():
     p = reference.ttest_rel(A, B).pvalue
     assert [line.p_holm for line in report.lines] == pytest.approx([3 * p] * 3)
     assert report.summary == "a is consistently better than b: 3 of 3."
+
+
+def test_holm_is_over_all_comparisons_with_a_baseline():
+    grid = grid_of({("t", "base"): B, ("t", "a"): A, ("t", "b"): A[::-1], ("u", "a"): A, ("u", "base"): B})
+    first, second = compare_with_baseline(grid, ["base", "a", "b"], "base")
+    assert (first.first, second.first, first.family) == ("a", "b", 3)
+    assert first.lines[0].p_holm == pytest.approx(3 * reference.ttest_rel(A, B).pvalue)
 
 
 def test_undecided_says_what_could_have_been_seen():
