@@ -21,10 +21,7 @@ def command(plugin: tuple[Path, ...], store: Path, as_json: bool) -> ExitCode:
     from benchmark.registry import Registry
     from benchmark.store import Store
 
-    registry = Registry.discover()
-    for path in plugin:
-        registry.add_file(path)
-    answers = examine(Store(store), registry)
+    answers = examine(Store(store), Registry.discover(), plugin)
     problems = sum(answer.level == "problem" for answer in answers)
     if as_json:
         common.emit_json({"initbench": __version__, "problems": problems, "answers": [vars(a) for a in answers]})

@@ -58,6 +58,9 @@ def execution_options() -> common.Option[Any]:
 @click.option("--force", is_flag=True, help="Train finished cells again too; the first numbers keep counting.")
 @click.option("--retry-failed/--no-retry-failed", default=True, show_default=True, help="Try failed cells again.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failed cell.")
+@click.option(
+    "--wait/--no-wait", default=True, show_default=True, help="Wait for cells that another run is training right now."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @common.json_option("Print NDJSON events instead of text.")
 def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: bool, **options: Any) -> ExitCode:
@@ -211,7 +214,8 @@ def make_settings(plan: Plan, options: dict[str, Any]) -> Settings:
         backend=options["backend"],
         execution=None if options["execution"] == "auto" else Mode.parse(options["execution"]),
         cell_seconds=options["cell_timeout"],
-        fail_fast=options.get("fail_fast", False),
+        fail_fast=options["fail_fast"],
+        wait=options["wait"],
         plugins=plan.loaded.plugin_files,
     )
 

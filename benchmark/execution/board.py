@@ -56,6 +56,7 @@ class Board:
         self.rows: dict[tuple[str, str], Row] = {}
         self._clock, self._began = clock, clock()
         self._left = set(todo)
+        self._elsewhere: set[str] = set()
         self._weights = weights([cell for cell in cells if cell.id in todo], seconds)
         self._total = sum(self._weights.values())
         for cell in cells:
@@ -72,8 +73,7 @@ class Board:
 
     def note_ended(self, ended: Ended) -> None:
         """Count a cell that ended."""
-        row = self.row_of(self.cells[ended.cell_id])
-        self._left.discard(ended.cell_id)
+        row = self._settle(ended.cell_id)
         if ended.status in DONE:
             row.done += 1
             row.values.append(ended.finals.get(row.metric.name, float("nan")))
@@ -82,11 +82,20 @@ class Board:
 
     def note_left(self, outcome: Outcome) -> None:
         """Count the cells of a job that another run finished or is training."""
-        for id in (*outcome.already, *outcome.elsewhere):
-            row = self.row_of(self.cells[id])
-            row.reused += id in outcome.already
-            row.elsewhere += id in outcome.elsewhere
-            self._left.discard(id)
+        for id in outcome.already:
+            self._settle(id).reused += 1
+        for id in outcome.elsewhere:
+            self._settle(id).elsewhere += 1
+            self._elsewhere.add(id)
+
+    def _settle(self, id: str) -> Row:
+        """Take a cell off whatever list it is on; returns its row."""
+        row = self.row_of(self.cells[id])
+        self._left.discard(id)
+        if id in self._elsewhere:
+            self._elsewhere.remove(id)
+            row.elsewhere -= 1
+        return row
 
     def count(self, name: str) -> int:
         """Sum of a count over all rows."""

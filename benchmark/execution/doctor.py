@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -42,7 +42,7 @@ class Answer:
     """What to do; empty when nothing needs doing."""
 
 
-def examine(store: Store, registry: Registry) -> list[Answer]:
+def examine(store: Store, registry: Registry, files: Sequence[Path] = ()) -> list[Answer]:
     """Every answer; a question that cannot be asked is answered with the reason."""
     questions: list[tuple[str, Callable[[], Iterator[Answer]]]] = [
         ("python", python),
@@ -54,7 +54,7 @@ def examine(store: Store, registry: Registry) -> list[Answer]:
         ("versions", lambda: versions(CONSTRAINTS)),
         ("disk", lambda: disk(store.root)),
         ("store", lambda: store_health(store)),
-        ("plugins", lambda: plugins(registry)),
+        ("plugins", lambda: plugins(registry, files)),
     ]
     return [answer for subject, ask in questions for answer in asked(subject, ask)]
 
@@ -151,6 +151,12 @@ def versions(constraints: Path) -> Iterator[Answer]:
         yield Answer("versions", "ok", f"as pinned ({len(pins)} packages)")
 
 
+def add_plugin(registry: Registry, path: Path) -> Iterator[Answer]:
+    """Load a plugin file; no answer when that goes well."""
+    registry.add_file(path)
+    yield from ()
+
+
 def read_lines(path: Path) -> list[str]:
     """Lines of a text file, none when it is not there."""
     try:
@@ -187,8 +193,10 @@ def store_health(store: Store) -> Iterator[Answer]:
         yield Answer("store", "note", f"{len(dead)} stacks were killed while training", "bench run goes on with them")
 
 
-def plugins(registry: Registry) -> Iterator[Answer]:
-    """Families that cannot be used."""
+def plugins(registry: Registry, files: Sequence[Path]) -> Iterator[Answer]:
+    """Families that cannot be used, those of plugin files among them."""
+    for path in files:
+        yield from asked("plugins", lambda path=path: add_plugin(registry, path))  # type: ignore[misc]
     entries = [*registry.entries("task"), *registry.entries("initializer")]
     broken = 0
     for entry in entries:

@@ -30,6 +30,8 @@ class Job:
     plugins: tuple[PluginFile, ...] = ()
     cell_seconds: float | None = None
     """Time limit of one cell; a stack of n cells may take n times as long, since its cells share the wall time."""
+    workers: int = 1
+    """Stacks trained at once, which counts when a mode is chosen."""
     purpose: str = "run"
     """`run`, or `rerun` for attempts of the determinism audit."""
 

@@ -27,6 +27,10 @@ REDISPATCHES = 5
 """How often what is left is handed out again after joblib's own workers died."""
 
 
+WAIT_SECONDS = 1.0
+"""Between two looks at what another run is doing."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How cells are executed; none of it is part of a cell's identity."""
@@ -45,6 +49,8 @@ class Settings:
     cell_seconds: float | None = None
     fail_fast: bool = False
     plugins: tuple[PluginFile, ...] = ()
+    wait: bool = True
+    """Whether to wait for cells that another living run is training."""
     purpose: str = "run"
 
 
@@ -104,14 +110,32 @@ def execute(
         StoreError: the store cannot be written to.  UsageError: the backend is not there.
     """
     summary = Execution()
+    left = set(todo)
     with stopping_on_signals(settings.backend, summary), closing(POOL):
-        wanted = [cell for cell in cells if cell.id in todo]
-        modes = decide_modes(wanted, store, settings, listener)
-        stacks = form_stacks(cells, todo, modes, None if settings.execution else settings.workers)
-        listener.dispatching(stacks)
-        jobs = [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
-        hand_out(jobs, settings, listener, summary)
+        modes = decide_modes([cell for cell in cells if cell.id in left], store, settings, listener)
+        while left and not STOPPING.is_set():
+            stacks = form_stacks(cells, left, modes, None if settings.execution else settings.workers)
+            listener.dispatching(stacks)
+            jobs = [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
+            hand_out(jobs, settings, listener, summary)
+            left = after_others(store, settings, listener, summary)
     return summary
+
+
+def after_others(store: Store, settings: Settings, listener: Listener, summary: Execution) -> set[str]:
+    """Wait for cells that another run is training; those that it did not finish, because it was stopped or killed."""
+    if not (summary.elsewhere and settings.wait):
+        return set()
+    listener.note(f"Waiting for {len(summary.elsewhere)} cells that another run is training")
+    while not STOPPING.wait(WAIT_SECONDS):
+        done = summary.elsewhere & set(store.finished())
+        theirs = {id for beat in store.heartbeats() if beat.is_alive() for id in beat.cell_ids}
+        listener.ended(Outcome("", already=tuple(sorted(done))))
+        summary.elsewhere -= done
+        if not summary.elsewhere & theirs:
+            left, summary.elsewhere = summary.elsewhere, set()
+            return left
+    return set()
 
 
 def train_jobs(jobs: Sequence[Job], settings: Settings, listener: Listener) -> Execution:
@@ -154,6 +178,7 @@ def make_job(number: int, stack: Stack, store: Store, settings: Settings) -> Job
         threads=settings.threads,
         plugins=settings.plugins,
         cell_seconds=settings.cell_seconds,
+        workers=settings.workers,
         purpose=settings.purpose,
     )
 
@@ -174,12 +199,14 @@ def decide_modes(cells: Sequence[Cell], store: Store, settings: Settings, listen
         listener.deciding(len(missing))
         jobs = [make_job(k, Stack(tuple(shapes[key]), ALONE), store, settings) for k, key in enumerate(missing)]
         for number, decision in dispatched(decide_shape, jobs, settings, listener):
-            if decision is None:
-                listener.note("The measurement failed for one shape; its cells run alone.")
-            else:
+            if decision is not None:
                 store.decide_execution(mode_key(missing[number], settings), decision)
+            listener.note(f"  {jobs[number].task}: " + (decision or FAILED_DECISION)["reason"])
         kept = store.execution()
     return {key: Mode.parse(kept.get(mode_key(key, settings), {}).get("mode", ALONE.name)) for key in shapes}
+
+
+FAILED_DECISION = {"reason": "the measurement failed; its cells run alone"}
 
 
 def mode_key(shape: str, settings: Settings) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from benchmark.cell import Cell
@@ -24,20 +24,20 @@ def form_stacks(
 ) -> list[Stack]:
     """Stacks of the cells whose id is in `todo`.
 
-    `modes` maps shape keys to the decided mode, whose stack size is an upper bound; with `workers` None, for a mode
-    that the user has pinned, it is the size itself. The cut depends on all `cells`, finished ones too, where it can:
-    then a run that was interrupted goes on with the very stacks it would have had, and ends with the same bits. A
-    group in which finished cells would leave holes is cut anew.
+    `modes` maps shape keys to the decided mode; `workers` None says that the user has pinned it, and then every stack
+    has its very size. The cut depends on all `cells`, finished ones too, where it can: then a run that was interrupted
+    goes on with the very stacks it would have had, and ends with the same bits. A group in which finished cells would
+    leave holes is cut anew.
     """
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(stack_key(cell), []).append(cell)
-    limits = {key: modes[shape_key(group[0])] for key, group in groups.items()}
-    whole = cut_all(groups, limits, workers)
-    holed = {key for key in groups if any(has_hole(stack, todo) for stack in whole[key])}
+    limits = {key: modes[shape_key(group[0])] for key, group in groups.items() if any(c.id in todo for c in group)}
+    whole = cut_all({key: groups[key] for key in limits}, limits, workers)
+    holed = {key for key in limits if any(has_hole(stack, todo) for stack in whole[key])}
     left = {key: [cell for cell in groups[key] if cell.id in todo] for key in holed}
-    again = cut_all({key: group for key, group in left.items() if group}, limits, workers)
-    kept = [stack for key in groups for stack in (again.get(key, []) if key in holed else whole[key])]
+    again = cut_all(left, limits, workers)
+    kept = [stack for key in limits for stack in (again[key] if key in holed else whole[key])]
     return [stack for stack in kept if stack.cells[0].id in todo]
 
 
@@ -49,26 +49,31 @@ def has_hole(stack: Stack, todo: Collection[str]) -> bool:
 def cut_all(
     groups: Mapping[str, Sequence[Cell]], limits: Mapping[str, Mode], workers: int | None
 ) -> dict[str, list[Stack]]:
-    """Each group cut evenly; so many stacks in all that the last round of the workers is as full as possible."""
-    if workers is None:
-        return {key: portions(group, limits[key]) for key, group in groups.items()}
+    """Every group in stacks: as many as the modes ask for, and where cells suffice enough to busy all workers.
+
+    A compiled program is made for one size, so its stacks have exactly that (the last one is padded when trained);
+    others are cut evenly.
+    """
+    exact = {key for key in groups if workers is None or limits[key].compiled}
     counts = {key: -(-len(group) // limits[key].stack_size) for key, group in groups.items()}
-    while sum(counts.values()) % workers:
-        widest = max(counts, key=lambda key: len(groups[key]) / counts[key])
-        if counts[widest] >= len(groups[widest]):
+    while sum(counts.values()) < (workers or 0):
+        free = [key for key in groups if key not in exact and counts[key] < len(groups[key])]
+        if not free:
             break
-        counts[widest] += 1
-    return {key: cut(group, counts[key], limits[key]) for key, group in groups.items()}
+        counts[max(free, key=lambda key: len(groups[key]) / counts[key])] += 1
+    return {
+        key: in_portions(group, limits[key]) if key in exact else evenly(group, counts[key], limits[key])
+        for key, group in groups.items()
+    }
 
 
-def portions(group: Sequence[Cell], mode: Mode) -> list[Stack]:
+def in_portions(group: Sequence[Cell], mode: Mode) -> list[Stack]:
     """Stacks of exactly the mode's size, the last one of what remains."""
     size = mode.stack_size
     return [Stack(tuple(group[start : start + size]), mode) for start in range(0, len(group), size)]
 
 
-def cut(group: Sequence[Cell], count: int, limit: Mode) -> list[Stack]:
-    """`count` stacks whose sizes differ by one at most, all with the mode of the largest: one program serves all."""
-    mode = replace(limit, stack_size=-(-len(group) // count))
+def evenly(group: Sequence[Cell], count: int, mode: Mode) -> list[Stack]:
+    """`count` stacks whose sizes differ by one at most."""
     edges = [len(group) * k // count for k in range(count + 1)]
     return [Stack(tuple(group[a:b]), mode) for a, b in pairwise(edges)]

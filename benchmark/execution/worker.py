@@ -95,8 +95,9 @@ def decide(request: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
     """Measure which execution mode pays for the cells' shape."""
     from benchmark.train.probe import decide_mode
 
-    decision = decide_mode(load_cells(request, registry), device=request["device"])
-    return {"decision": decision}
+    cells = load_cells(request, registry)
+    decision = decide_mode(cells, device=request["device"], workers=request["workers"])
+    return {"decision": decision.to_json()}
 
 
 def train(request: Mapping[str, Any], registry: Registry) -> dict[str, Any]:

@@ -1,0 +1,226 @@
+"""`bench run` through the real command line: what it trains, says, keeps and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+NO_HEAVY_IMPORTS = """
+import sys
+from benchmark.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as ended:
+    print("CODE", ended.code)
+print("TORCH", "torch" in sys.modules, "DUCKDB", "duckdb" in sys.modules)
+"""
+
+
+def until(condition, seconds=60):
+    """Wait for a condition; the value it returned."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := condition():
+            return value
+        time.sleep(0.02)
+    raise AssertionError("the condition never came true")
+
+
+def running_heartbeat(project):
+    """A heartbeat written by a training process, not by the dispatcher's claim."""
+    return lambda: next((beat for beat in project.store.heartbeats() if beat.steps_planned), None)
+
+
+def test_a_run_trains_every_cell_shows_the_table_and_says_how_it_ended(project):
+    said = project.run()
+    assert project.statuses() == {("toy_plain", 0): "finished", ("toy_plain", 1): "finished"}
+    assert "2 cells to train" in said
+    assert "[2/2] toy_regression × toy_plain, seed 1: accuracy" in said
+    assert "toy_plain" in said.partition("Primary metric")[2]
+    assert said.rstrip().endswith("Exit 0: complete; 2 cells trained, 0 reused.")
+    (run,) = project.store.runs()
+    assert run.status == "complete"
+    assert run.counts == {"planned": 2, "reused": 0, "trained": 2}
+    assert run.argv[:3] == ("bench", "run", "toy.yaml")
+    assert not project.store.heartbeats()
+
+
+def test_cells_carry_their_provenance(project):
+    project.run("--workers", "1")
+    record = project.store.records()[0]
+    assert record.device == "cpu"
+    assert record.execution == "stack[2]"
+    assert set(record.provenance) >= {"initbench", "code", "python", "platform", "packages", "cpu", "cores", "threads"}
+    home = str(Path.home())
+    assert home == "/" or home not in json.dumps(record.provenance)
+
+
+def test_the_second_run_is_a_no_op_that_imports_no_torch(project):
+    project.run()
+    before = sorted(project.store.layout.shards.iterdir())
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", NO_HEAVY_IMPORTS, "run", "toy.yaml"],
+        cwd=project.folder, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert "Exit 0: nothing to do, 2 cells reused." in done.stdout
+    assert "CODE 0" in done.stdout
+    assert "TORCH False DUCKDB False" in done.stdout
+    assert time.monotonic() - began < 10  # about 0.7 s on an idle machine
+    assert sorted(project.store.layout.shards.iterdir()) == before
+    assert len(project.store.runs()) == 1
+
+
+def test_more_seeds_train_only_the_new_cells(project):
+    project.run()
+    said = project.run("--seeds", "3")
+    assert "1 cells to train" in said
+    assert "2 reused" in said
+    assert len(project.store.attempts()) == 3
+
+
+def test_a_raising_cell_costs_that_cell_alone(make_project):
+    project = make_project(initializers="[toy_plain, toy_raising]")
+    said = project.run(code=3)
+    assert project.statuses() == {
+        ("toy_plain", 0): "finished", ("toy_plain", 1): "finished",
+        ("toy_raising", 0): "finished", ("toy_raising", 1): "failed",
+    }  # fmt: skip
+    assert "seed 1: failed: RuntimeError: this initialiser dislikes odd seeds" in said
+    assert said.rstrip().endswith("Exit 3: incomplete: 1 failed.")
+    failed = next(r for r in project.store.records() if r.status == "failed")
+    assert "Traceback" in failed.error
+
+
+def test_failed_cells_are_tried_again_unless_told_not_to(make_project):
+    project = make_project(initializers="[toy_raising]")
+    project.run(code=3)
+    assert "nothing to do, 1 cells reused; incomplete: 1 failed" in project.run("--no-retry-failed", code=3)
+    assert "1 cells to train" in project.run(code=3)
+
+
+def test_fail_fast_stops_at_the_first_failure(make_project):
+    project = make_project(initializers="[toy_raising]", seeds="[1, 0, 2, 4]")
+    said = project.run("--execution", "alone", "--workers", "1", "--fail-fast", code=3)
+    assert "stopped at the first failure" in said
+    assert len(project.store.attempts()) < 4
+
+
+def test_a_process_killed_from_within_costs_the_guilty_cell_alone(make_project):
+    project = make_project(initializers="[toy_plain, toy_killing]")
+    said = project.run(code=3)
+    assert project.statuses() == {
+        ("toy_plain", 0): "finished", ("toy_plain", 1): "finished",
+        ("toy_killing", 0): "finished", ("toy_killing", 1): "killed",
+    }  # fmt: skip
+    assert "killed by SIGKILL (often: the machine ran out of memory)" in said
+
+
+def test_a_single_death_from_outside_costs_nothing(make_project):
+    project = make_project(initializers="[toy_once]")
+    project.run()
+    assert set(project.statuses().values()) == {"finished"}
+    assert {record.execution for record in project.store.records()} == {"stack[2]"}
+
+
+def test_a_hanging_cell_is_ended_by_the_time_limit(make_project):
+    project = make_project(initializers="[toy_hanging]")
+    said = project.run("--cell-timeout", "4", code=3)
+    assert project.statuses() == {("toy_hanging", 0): "finished", ("toy_hanging", 1): "timeout"}
+    assert "The time limit of 4 s per cell passed" in said
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_next_run_goes_on(make_project):
+    project = make_project(seeds=6, pause=0.2)
+    process = project.start("run", "toy.yaml", "--execution", "stack:2", "--workers", "1")
+    until(project.store.finished)
+    beat = until(running_heartbeat(project))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, out + err
+    assert "Exit 130: interrupted" in out
+    assert "Traceback" not in err
+    assert not beat.is_alive()
+    kept = set(project.store.finished())
+    assert 0 < len(kept) < 6
+    assert project.store.runs()[-1].status == "interrupted"
+    project.run("--execution", "stack:2")
+    assert set(project.store.finished()) >= kept
+    assert len(project.store.attempts()) == len(project.store.finished()) == 6
+
+
+def test_training_processes_end_when_their_parent_is_killed(make_project):
+    project = make_project(seeds=2, pause=5.0)
+    process = project.start("run", "toy.yaml", "--execution", "stack:2")
+    beat = until(running_heartbeat(project))
+    assert beat.pid != process.pid
+    process.kill()
+    process.communicate(timeout=30)
+    until(lambda: not beat.is_alive(), seconds=10)
+
+
+def test_two_runs_at_once_train_no_cell_twice(make_project):
+    project = make_project(seeds=8, pause=0.2)
+    arguments = ("run", "toy.yaml", "--execution", "stack:2", "--workers", "1")
+    first = project.start(*arguments)
+    until(running_heartbeat(project))
+    second = project.start(*arguments)
+    outputs = [process.communicate(timeout=120) for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), outputs
+    assert len(project.store.attempts()) == len(project.store.finished()) == 8
+    assert "by another run" in outputs[0][0] + outputs[1][0]
+    assert {attempt.run_id for attempt in project.store.attempts()} == {run.run_id for run in project.store.runs()}
+
+
+def test_a_dry_run_does_nothing(project):
+    said = project.run("--dry-run")
+    assert said.rstrip().endswith("Exit 0: dry run; 2 cells would be trained.")
+    assert not project.store.root.exists()
+
+
+def test_events_are_one_strict_json_object_per_line(make_project):
+    project = make_project(initializers="[toy_plain, toy_raising]")
+    events = project.events(code=3)
+    assert [event["event"] for event in events] == ["plan", "note", "cell", "cell", "cell", "cell", "end"]
+    assert events[-1]["exit_code"] == 3
+    assert events[-1]["missing"] == {"failed": 1}
+    assert {event["status"] for event in events if event["event"] == "cell"} == {"finished", "failed"}
+
+
+def test_nothing_selected_is_a_usage_error(project):
+    assert "nothing selected by nope" in project.run("--task", "nope", code=2)
+
+
+def test_an_unknown_execution_mode_backend_or_device_is_a_usage_error(project):
+    assert "execution must be" in project.run("--execution", "fast", code=2)
+    assert "not known to joblib" in project.run("--backend", "nope", code=2)
+    assert "--device is auto, cpu" in project.run("--device", "tpu", code=2)
+
+
+@pytest.mark.parametrize("backend", ["sequential", "loky"])
+def test_other_joblib_backends_give_the_same_numbers(make_project, backend):
+    one, other = make_project(seeds=4), make_project(seeds=4)
+    one.run("--execution", "stack:2")
+    other.run("--execution", "stack:2", "--backend", backend, "--workers", "2")
+    finals = [{r.cell_id: r.finals for r in project.store.records()} for project in (one, other)]
+    assert finals[0] == finals[1]
+
+
+def test_a_dead_worker_of_loky_itself_is_survived(make_project):
+    project = make_project(seeds=4, pause=0.5)
+    process = project.start("run", "toy.yaml", "--execution", "stack:1", "--backend", "loky", "--workers", "2")
+    beat = until(running_heartbeat(project))
+    parent = int(Path(f"/proc/{beat.pid}/stat").read_text().rpartition(")")[2].split()[1])
+    assert parent != process.pid
+    os.kill(parent, signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
+    assert "handing out" in out
+    assert len(project.store.finished()) == 4
