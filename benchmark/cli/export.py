@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchmark.cli.common import emit_json, json_option, store_option
-from benchmark.cli.stores import explained, open_store, tell
+from benchmark.cli.stores import ask, open_store, tell
 from benchmark.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def command(form: str | None, output: Path, chosen: tuple[str, ...], store: Path
     """
     targets = plan_files(form, output, chosen)
     opened = open_store(store)
-    con = opened.connect()
+    written = ask(opened, lambda con: [
+        {"table": table, "file": str(path), "rows": write(opened, con, table, kind, path)}
+        for table, kind, path in targets
+    ])  # fmt: skip
     tell(opened.warnings)
-    with explained(con):
-        written = [{"table": table, "file": str(path), "rows": write(opened, con, table, kind, path)}
-                   for table, kind, path in targets]  # fmt: skip
     if as_json:
         emit_json(written)
         return

@@ -35,7 +35,7 @@ def show(intake: Intake) -> None:
     """One source in words."""
     click.echo(
         f"{intake.source}: {intake.new} new attempts ({intake.cells} cells that had no numbers), {intake.duplicate} "
-        f"already here, {len(intake.conflicts)} values that differ; took {intake.files} files and {intake.runs} runs"
+        f"already here, differing values: {len(intake.conflicts)}; took {intake.files} files and {intake.runs} runs"
     )
     for conflict in intake.conflicts[:SHOWN]:
         click.echo(f"  differs: {line(conflict)}")

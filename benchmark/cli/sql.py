@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import click
 
 from benchmark.cli.common import json_option, print_table, store_option
-from benchmark.cli.stores import explained, open_store, tell
+from benchmark.cli.stores import ask, open_store, tell
 from benchmark.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,11 +42,14 @@ def command(query: str | None, form: str | None, output: Path | None, store: Pat
     text = COLUMNS if query is None else sys.stdin.read() if query == "-" else query
     chosen = "json" if as_json else form or form_of(output)
     opened = open_store(store)
-    con = opened.connect()
+    ask(opened, lambda con: answer(con, text, chosen, output))
     tell(opened.warnings)
-    with explained(con):
-        refuse_writing(con, text)
-        show(con, text, chosen, output)
+
+
+def answer(con: duckdb.DuckDBPyConnection, text: str, form: str, output: Path | None) -> None:
+    """Check a query and show its result."""
+    refuse_writing(con, text)
+    show(con, text, form, output)
 
 
 def form_of(output: Path | None) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     import duckdb
 
     from benchmark.store import Store
+
+Answer = TypeVar("Answer")
 
 
 def open_store(path: Path) -> Store:
@@ -32,18 +33,24 @@ def tell(warnings: Iterable[str]) -> None:
         click.echo(f"Warning: {warning}", err=True)
 
 
-@contextmanager
-def explained(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """An error of DuckDB as a usage error: its own message, and the views there are."""
+def ask(store: Store, action: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
+    """What `action` makes of a connection to the store; a damaged index is made anew and asked once more.
+
+    Raises UsageError with DuckDB's own message and the views there are.
+    """
     import duckdb
 
     from benchmark.store.views import NAMES
 
+    con = store.connect()
     try:
-        yield
+        return action(con)
     except duckdb.Error as error:
-        raise UsageError(
-            f"{error}\nViews: {', '.join(NAMES)} (`bench sql` without a query shows their columns)"
-        ) from error
+        con.close()
+        if store.mend_index(error):
+            tell(["the index was damaged and is rebuilt from the shards"])
+            return ask(store, action)
+        views = f"Views: {', '.join(NAMES)} (`bench sql` without a query shows their columns)"
+        raise UsageError(f"{error}\n{views}") from error
     finally:
         con.close()

@@ -166,13 +166,15 @@ def _store(target: Store, file: Shard, fresh: set[Key], keys: set[Key]) -> None:
 
 def _rows(table: pa.Table, keys: set[Key]) -> pa.Table:
     """The rows of some attempts, each attempt once."""
+    import pyarrow as pa
+
     remaining = set(keys)
     chosen = []
     for row, key in enumerate(zip(table["cell_id"].to_pylist(), table["attempt_id"].to_pylist(), strict=True)):
         if key in remaining:
             remaining.discard(key)
             chosen.append(row)
-    return table.take(chosen)
+    return table.take(pa.array(chosen, pa.int64()))
 
 
 def _check_identity(table: pa.Table, path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.store import schema, views
 from benchmark.store.layout import Layout, sweep, sync_folder, temporary
-from benchmark.store.shards import DamagedError, Scan, Shard, StaleError, quarantine, read_table, verify
+from benchmark.store.shards import DamagedError, Scan, Shard, StaleError, quarantine, read_table
 
 if TYPE_CHECKING:
     import duckdb
@@ -90,6 +90,17 @@ def index_names(layout: Layout) -> frozenset[str] | None:
         con.close()
 
 
+def discard_if_damaged(layout: Layout, error: Exception) -> bool:
+    """Remove the index when an error of DuckDB says that its file is damaged; returns whether it was removed."""
+    text = str(error).lower()
+    if "corrupt" not in text and "checksum" not in text:
+        return False
+    with suppress(OSError):
+        layout.index.unlink()
+        return True
+    return False
+
+
 def _version() -> str:
     return f"{views.INDEX_VERSION}.{schema.SCHEMA_VERSION}"
 
@@ -143,22 +154,23 @@ def _fill(con: duckdb.DuckDBPyConnection, shards: Sequence[Shard], layout: Layou
         con.execute(views.TABLES)
         con.execute("insert into idx.meta values ('version', ?)", [_version()])
     for start in range(0, len(shards), BATCH_SHARDS):
-        _load(con, [_verified(shard, layout, warnings) for shard in shards[start : start + BATCH_SHARDS]])
+        batch = [_sound(shard, layout, warnings) for shard in shards[start : start + BATCH_SHARDS]]
+        if found := [table for table in batch if table is not None]:
+            _load(con, found)
     con.execute(views.SELECT)
 
 
-def _verified(shard: Shard, layout: Layout, warnings: list[str]) -> pa.Table:
-    """A shard hashed once more as it enters the index: a bit that flips later cannot reach a query."""
+def _sound(shard: Shard, layout: Layout, warnings: list[str]) -> pa.Table | None:
+    """A shard's rows; None, and a warning, when it was damaged since it was verified. Raises StaleError."""
     import pyarrow as pa
 
     try:
-        verify(shard.path)
         table = read_table(shard.path)
     except FileNotFoundError as error:
         raise StaleError from error
     except DamagedError as damage:
         warnings.append(quarantine(layout, shard.path, str(damage)))
-        raise StaleError from damage
+        return None
     return table.append_column("shard", pa.array([shard.name] * len(table), pa.string()))
 
 

@@ -135,6 +135,13 @@ class Store:
         con.execute("set lock_configuration = true")
         return con
 
+    def mend_index(self, error: Exception) -> bool:
+        """Throw the index away when a query failed because it is damaged; then `connect` builds a new one.
+
+        DuckDB compares a block's checksum only when a query needs the block, so `connect` cannot know.
+        """
+        return index.discard_if_damaged(self.layout, error)
+
     def _open(self) -> tuple[duckdb.DuckDBPyConnection, str, Scan]:
         found = self.shards()
         warnings: list[str] = []
@@ -195,7 +202,7 @@ class Store:
 
     def compact(self, *, threshold: int = compaction.THRESHOLD) -> compaction.Compaction:
         """Gather loose shards into segments when there are more than `threshold`. Safe to kill at any moment."""
-        return self._retried(lambda: compaction.compact(self.layout, self.shards(), threshold))
+        return self._retried(lambda: compaction.compact(self.layout, self.shards(verify_all=True), threshold))
 
     # --- inside ------------------------------------------------------------------------------------------------
 
