@@ -148,7 +148,7 @@ def train_jobs(jobs: Sequence[Job], settings: Settings, listener: Listener) -> E
 
 def hand_out(jobs: Sequence[Job], settings: Settings, listener: Listener, summary: Execution) -> None:
     """Dispatch jobs and pass on what becomes of them."""
-    for outcome in dispatched(supervise, jobs, settings, listener):
+    for _, outcome in dispatched(supervise, jobs, settings, listener):
         take_note(outcome, summary, settings)
         listener.ended(outcome)
 
@@ -218,14 +218,14 @@ def mode_key(shape: str, settings: Settings) -> str:
 # --- joblib --------------------------------------------------------------------------------------------------------
 
 
-def dispatched(function: Any, jobs: Sequence[Any], settings: Settings, listener: Listener) -> Iterator[Any]:
-    """Results of `function(job)` as they come; jobs whose joblib worker died are handed out again."""
+def dispatched(function: Any, jobs: Sequence[Any], settings: Settings, listener: Listener) -> Iterator[tuple[int, Any]]:
+    """`(position, function(job))` as they come; jobs whose joblib worker died are handed out again."""
     left = dict(enumerate(jobs))
     for attempt in range(REDISPATCHES + 1):
         try:
             for number, result in in_parallel(function, left, settings):
                 del left[number]
-                yield result
+                yield number, result
         except Exception as error:
             if not died(error) or attempt == REDISPATCHES or STOPPING.is_set():
                 raise
