@@ -113,6 +113,16 @@ class Evidence:
         return index
 
     @cached_property
+    def by_digits(self) -> dict[tuple[str, str, str], dict[tuple[int, int], list[Number]]]:
+        """Numbers under one heading by mantissa and decimals, to look a value up instead of searching for it."""
+        index: dict[tuple[str, str, str], dict[tuple[int, int], list[Number]]] = {}
+        for heading, numbers in self.by_cell.items():
+            digits = index.setdefault(heading, defaultdict(list))
+            for number in numbers:
+                digits[(number.reported.mantissa, number.reported.decimals)].append(number)
+        return index
+
+    @cached_property
     def groups(self) -> dict[str, dict[str, list[Number]]]:
         """Numbers of one relation by role."""
         index: dict[str, dict[str, list[Number]]] = defaultdict(lambda: defaultdict(list))

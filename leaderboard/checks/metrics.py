@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from leaderboard.claims.model import Claim, Direction
 
@@ -51,6 +52,7 @@ FAMILIES = (
 )  # fmt: skip
 
 
+@lru_cache(maxsize=4096)
 def family(metric: str | None) -> Known | None:
     """The family a metric's name belongs to."""
     name = (metric or "").strip().casefold().replace("_", " ")

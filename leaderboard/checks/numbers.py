@@ -133,6 +133,12 @@ class Reported:
         """One unit of the last printed digit."""
         return 1 / Fraction(10) ** self.decimals
 
+    @property
+    def hundredths_in_one(self) -> int | Fraction:
+        """How many hundredths of the last printed digit make one; whole unless digits before the point are missing."""
+        power = self.decimals + 2
+        return int(10**power) if power >= 0 else Fraction(10) ** power
+
     def hundredths(self, policy: Rounding | None = None) -> tuple[int, int]:
         """Bounds in hundredths of the last printed digit: all that the fast checks need."""
         near, far = HUNDREDTHS[policy or self.rounding]

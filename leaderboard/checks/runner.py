@@ -138,10 +138,10 @@ def summed_up(findings: list[Finding]) -> list[Finding]:
 
 def _sum(same: list[Finding]) -> Finding:
     first = same[0]
-    columns = sorted({cell.where.split(", ")[0] for finding in same for cell in finding.cells[:1]})
+    table = first.cells[0].where.split(", ")[0]
     return replace(
         first,
-        message=f"{len(same)} rows in {', '.join(columns[:3])}: {first.pattern}; for example {first.message}",
+        message=f"{len(same)} cells of {table}: {first.pattern}; for example {first.message}",
         cells=tuple(finding.cells[0] for finding in same[:SHOWN]),
         arithmetic="; ".join(finding.arithmetic for finding in same[:2]),
         count=len(same),

@@ -137,8 +137,9 @@ def _from_records(
         raise ValueError(f"{table.csv} has no column {', '.join(missing)}; it has {', '.join(records[0])}")
     delta_of = {number: column for column, number in table.deltas.items()}
     first = " @ ".join(records[0][name] for name in table.key)
+    base = _merge(table.shared, _axis(table.rows, first))
     templates = {
-        column: _claim(table, first, column, _merge(table.shared, _axis(table.rows, first), settings), Cell("0"), False)
+        column: _claim(table, first, column, _merge(base, settings), _zero(column in delta_of), typography=False)
         for column, settings in columns.items()
     }
     for record in records:
@@ -146,6 +147,11 @@ def _from_records(
         for column, template in templates.items():
             if (cell := parse_cell(record[column])) is not None:
                 yield _copy(table, template, row, cell, record.get(delta_of.get(column, ""), ""))
+
+
+def _zero(with_delta: bool) -> Cell:
+    """A stand-in by which a column's settings are checked."""
+    return Cell("0", delta="0" if with_delta else None)
 
 
 def _copy(table: Table, template: Claim, row: str, cell: Cell, delta: str) -> Claim:
@@ -157,9 +163,9 @@ def _copy(table: Table, template: Claim, row: str, cell: Cell, delta: str) -> Cl
         update["group"] = f"{table.table}/{row}"
     if cell.spread is not None:
         update["spread"] = Spread(printed=cell.spread)
-    if delta or cell.delta:
-        stated = template.delta or Delta(printed="", baseline=table.baseline)
-        update["delta"] = stated.model_copy(update={"printed": delta or cell.delta})
+    printed = delta or cell.delta
+    stated = template.delta or Delta(printed="", baseline=table.baseline)
+    update["delta"] = stated.model_copy(update={"printed": printed}) if printed else None
     return template.model_copy(update=update)
 
 

@@ -30,6 +30,22 @@ class PlacedAcknowledgement(Acknowledgement):
     column: str = ""
 
 
+class Expectation(Parameters):
+    """What a check is known to say of these numbers; keeps a file of known cases honest."""
+
+    check: str
+    verdict: str
+    """PASS, PASS_IF_ROUNDING, FAIL or NOT_TESTABLE."""
+    severity: str | None = None
+    """Worst severity among its findings; None: not looked at."""
+    explanation: str | None = None
+    """Words of an explanation that must fit."""
+    says: str | None = None
+    """Words of the message or the arithmetic."""
+    count: int | None = None
+    """Findings, summed-up ones counted in full."""
+
+
 class ClaimsFile(Parameters):
     """A claims file in YAML."""
 
@@ -45,6 +61,9 @@ class ClaimsFile(Parameters):
     settings: tuple[Settings, ...] = ()
     aliases: Aliases = Aliases()
     ack: tuple[PlacedAcknowledgement, ...] = Field(default=())
+    expect: tuple[Expectation, ...] = ()
+    """Known verdicts, for files of test cases."""
+    notes: str = ""
 
 
 def load_file(path: Path) -> ClaimSet:
@@ -100,10 +119,7 @@ class TextComposer(Composer):
 def load_yaml(path: Path) -> ClaimSet:
     """A claims file in YAML."""
     root = compose(path)
-    try:
-        file = ClaimsFile.model_validate(root.plain())
-    except ValidationError as error:
-        raise InvalidSpecError(_problem(root, entry) for entry in error.errors()) from None
+    file = read_claims_file(root)
     claims = [_with_shared(claim, file.shared) for claim in file.claims]
     for position, table in enumerate(file.tables):
         try:
@@ -125,6 +141,18 @@ def load_yaml(path: Path) -> ClaimSet:
         aliases=file.aliases,
         ack=tuple(entry for entry in file.ack if entry.table is None),
     )
+
+
+def read_claims_file(root: Node) -> ClaimsFile:
+    """The file's own layout, tables not yet expanded.
+
+    Raises:
+        SpecError: keys or values that do not belong, each at its place.
+    """
+    try:
+        return ClaimsFile.model_validate(root.plain())
+    except ValidationError as error:
+        raise InvalidSpecError(_problem(root, entry) for entry in error.errors()) from None
 
 
 def compose(path: Path) -> Node:

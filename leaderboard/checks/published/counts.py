@@ -31,7 +31,8 @@ def whole_counts(reported: Reported, percent: bool, items: int, policy: Rounding
     scale = reported.decimals + (4 if percent else 2)
     if scale < 0:
         return range(low * items * 10**-scale, high * items * 10**-scale + 1)
-    return range(-(-low * items // 10**scale), high * items // 10**scale + 1)
+    cut = (policy or reported.rounding) == "truncated"  # the next printed value itself is never truncated down
+    return range(-(-low * items // 10**scale), (high * items - cut) // 10**scale + 1)
 
 
 def possible(reported: Reported, percent: bool, items: int, policy: Rounding | None = None) -> bool:

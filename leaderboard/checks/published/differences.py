@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 
@@ -105,6 +105,7 @@ def _disagree(
     digits = max(a.decimals, b.decimals, 0)
     unknown = relate(value.scope, base.scope).unknown if value is number else relate(value.scope, number.scope).unknown
     pattern, found = _other_row(evidence, value, base, printed)
+    tied = pattern.startswith(TIED)
     where = "" if value is number else f" of {value.claim.where.table}"
     return report(
         "DELTA",
@@ -119,8 +120,7 @@ def _disagree(
         [
             *_twin_fits(evidence, number, value, base, printed),
             *found,
-            *_slips(a, b, printed),
-            *_readings(a, b, printed),
+            *(() if tied else (*_slips(a, b, printed), *_readings(a, b, printed))),
         ],
         nearest=(f"({show_signed(a.value - b.value, printed.decimals)})",),
         pattern=pattern or f"differences of column {number.claim.where.column} in {number.claim.where.table}",
@@ -145,30 +145,39 @@ def _twin_fits(
             yield Explanation("another table prints a value that fits", text, True)
 
 
+TIED = "the difference is to another row with the same"
+"""Explains so much that no slip is looked for."""
+
+
 def _other_row(
     evidence: Evidence, value: Number, base: Number, printed: Reported
 ) -> tuple[str, tuple[Explanation, ...]]:
     """Rows of the baseline's column that give the printed difference, those tied with the right row first."""
-    rows = [n for n in _column(evidence, base) if n is not base]
-    fitting = [n for n in rows if n is not value and agrees(value.reported, n.reported, printed)]
+    heading = (base.claim.where.table, base.claim.where.column, fold(base.scope.metric))
+    rows = evidence.by_cell[heading]
+    near = _near(evidence.by_digits[heading], value.reported, base.reported, printed)
+    fitting = [n for n in near if n is not value and n is not base and agrees(value.reported, n.reported, printed)]
     if not fitting:
-        return "", (Explanation("another baseline row", f"none of {len(rows)} other rows fits", False),)
+        return "", (Explanation("another baseline row", f"none of {len(rows) - 1} other rows fits", False),)
     for other in fitting:
         if tie := _tied(evidence, base, other):
             text = f"row {other.claim.where.row} prints {other.reported.text} and shares {tie} with the right row"
-            pattern = "the difference is to another row with the same " + tie.split()[0]
+            pattern = f"{TIED} {tie.split()[0]}"
             return pattern, (Explanation("another baseline row, tied with the right one", text, True),)
     best = fitting[0]
     text = f"{difference(value.reported, best.reported)} with row {best.claim.where.row}"
     return "the difference is to another row", (Explanation("another baseline row", text, True),)
 
 
-def _column(evidence: Evidence, base: Number) -> list[Number]:
-    """The column a number stands in."""
-    scope = base.scope
-    if scope.method is None:
-        return []
-    return evidence.by_cell.get((base.claim.where.table, base.claim.where.column, fold(scope.metric)), [])
+def _near(
+    digits: Mapping[tuple[int, int], list[Number]], value: Reported, base: Reported, printed: Reported
+) -> Iterator[Number]:
+    """Numbers printed as precisely as the baseline that may be value − difference, found by their digits."""
+    unit = Fraction(10) ** base.decimals
+    allowed = (value.ulp + base.ulp + printed.ulp) * unit
+    middle = (value.value - printed.value) * unit
+    for mantissa in range(int(middle - allowed) - 1, int(middle + allowed) + 2):
+        yield from digits.get((mantissa, base.decimals), ())
 
 
 def _tied(evidence: Evidence, base: Number, other: Number) -> str:

@@ -40,7 +40,9 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 
 
 def _allowed(number: Number, low: int | None, high: int | None, policy: Rounding | None = None) -> bool:
-    return _inside(number.interval(policy), low, high)
+    least, most = number.reported.hundredths(policy)
+    unit = number.reported.hundredths_in_one
+    return (low is None or most >= low * unit) and (high is None or least <= high * unit)
 
 
 def _inside(span: Interval, low: int | None, high: int | None) -> bool:
