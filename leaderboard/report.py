@@ -173,7 +173,7 @@ def published_findings(grid: Grid) -> tuple[tuple[str, ...], str]:
 
 
 def troubles(grid: Grid) -> tuple[str, ...]:
-    """Cells that ended badly, each with the last line of what it said; the first `LISTED` and the number of the others."""
+    """Cells that ended badly, each with the last line of its error; `LISTED` of them and the number of the others."""
     found = [
         f"{group.task} × {group.initializer}, seed {result.seed}: {result.status}"
         + (f" ({result.error.strip().splitlines()[-1]})" if result.error and result.error.strip() else "")
