@@ -64,6 +64,10 @@ class Board:
             row.total += 1
             row.reused += cell.id not in todo
 
+    def start_clock(self) -> None:
+        """Training begins now; what came before does not count towards the time left."""
+        self._began = self._clock()
+
     def row_of(self, cell: Cell) -> Row:
         """The row that counts a cell."""
         key = (cell.task_name, cell.initializer_name)

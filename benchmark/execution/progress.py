@@ -34,10 +34,12 @@ class Screen:
 
     def deciding(self, shapes: int) -> None:
         """See `benchmark.execution.pool.Listener`."""
-        self.note(f"Measuring which way of execution pays ({shapes} shapes)")
+        self.note(f"Measuring which way of execution pays for {shapes} shapes of model")
 
     def dispatching(self, stacks: Sequence[Stack]) -> None:
         """See `benchmark.execution.pool.Listener`."""
+        if not self.board.over:
+            self.board.start_clock()
         modes = Counter(stack.mode.name for stack in stacks)
         listed = ", ".join(f"{count} × {name}" for name, count in modes.most_common())
         self.note(f"Training {sum(len(stack.cells) for stack in stacks)} cells in {len(stacks)} stacks ({listed})")
