@@ -32,14 +32,17 @@ def open_index(layout: Layout, found: Scan, warnings: list[str]) -> tuple[duckdb
 
     The connection is a database in memory, the file is attached read-only: nobody is shut out.
     """
-    state = "current"
-    if index_names(layout) != found.names:
-        state = update(layout, found, warnings)
-    if state != "in memory":
-        with suppress(_duckdb_error()):
-            return _attached(layout.index), state
-    con = connect()
-    con.execute("attach ':memory:' as idx")
+    con, present = _opened(layout)
+    if con is not None and present == found.names:
+        return con, "current"
+    if con is not None:
+        con.close()
+    state = update(layout, found, present, warnings)
+    con, present = _opened(layout) if state != "in memory" else (None, None)
+    if con is not None and present is not None and present >= found.names:  # not one that a slower process put there
+        return con, state
+    con = con or connect()
+    con.execute("attach or replace ':memory:' as idx")
     _fill(con, found.shards, layout, warnings)
     return con, "in memory"
 
@@ -57,37 +60,21 @@ def _duckdb_error() -> type[Exception]:
     return duckdb.Error
 
 
-def _attached(path: Path) -> duckdb.DuckDBPyConnection:
+def _opened(layout: Layout) -> tuple[duckdb.DuckDBPyConnection | None, frozenset[str] | None]:
+    """The index attached read-only and the shards it holds; None and None when there is no usable index."""
+    if not layout.index.exists():
+        return None, None
     con = connect()
-    try:
-        con.execute(f"attach {_quoted(path)} as idx (read_only)")
-    except BaseException:
-        con.close()
-        raise
-    return con
+    with suppress(_duckdb_error()):
+        con.execute(f"attach {_quoted(layout.index)} as idx (read_only)")
+        if con.execute("select value from idx.meta where key = 'version'").fetchall() == [(_version(),)]:
+            return con, frozenset(name for (name,) in con.execute("select shard from idx.loaded").fetchall())
+    con.close()
+    return None, None
 
 
 def _quoted(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
-
-
-def index_names(layout: Layout) -> frozenset[str] | None:
-    """The shards an index holds; None when there is no usable index."""
-    if not layout.index.exists():
-        return None
-    try:
-        con = _attached(layout.index)
-    except _duckdb_error():
-        return None
-    try:
-        version = con.execute("select value from idx.meta where key = 'version'").fetchall()
-        if version != [(_version(),)]:
-            return None
-        return frozenset(name for (name,) in con.execute("select shard from idx.loaded").fetchall())
-    except _duckdb_error():
-        return None
-    finally:
-        con.close()
 
 
 def discard_if_damaged(layout: Layout, error: Exception) -> bool:
@@ -105,14 +92,14 @@ def _version() -> str:
     return f"{views.INDEX_VERSION}.{schema.SCHEMA_VERSION}"
 
 
-def update(layout: Layout, found: Scan, warnings: list[str]) -> str:
+def update(layout: Layout, found: Scan, present: frozenset[str] | None, warnings: list[str]) -> str:
     """Make an index of exactly these shards: from the old one when shards were only added, else from nothing.
 
+    `present` names the shards of the old index, None when there is none that can be used.
     Returns `updated` or `rebuilt`, or `in memory` when the store cannot be written to. Raises StaleError.
     """
     if layout.read_only or not os.access(layout.root, os.W_OK):
         return "in memory"
-    present = index_names(layout)
     if present is None and layout.index.exists():
         warnings.append("the index was unusable and is rebuilt from the shards")
     sweep(layout.root)

@@ -14,7 +14,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from benchmark.errors import UsageError
 from benchmark.store.layout import storing, temporary
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def as_text(result: Result, form: Literal["csv", "json", "markdown"]) -> str:
 def save(con: duckdb.DuckDBPyConnection, text: str, form: FileFormat, path: Path) -> int:
     """Write a query's result to a file, seen only when it is whole; returns the number of rows.
 
-    Raises duckdb.Error, StoreError (disk full ...), UsageError (not a query).
+    Raises duckdb.Error, StoreError (disk full ...).
     """
     with storing("the result", path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,10 +153,7 @@ class _Counter:
 def _save_parquet(con: duckdb.DuckDBPyConnection, text: str, path: Path) -> int:
     import pyarrow.parquet as pq
 
-    relation = con.sql(text)
-    if relation is None:
-        raise UsageError("this statement has no result that could be written to a file")
-    table = relation.to_arrow_table()
+    table = con.sql(text).to_arrow_table()
     table = table.rename_columns(unique(table.column_names))
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
     return int(table.num_rows)

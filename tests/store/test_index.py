@@ -31,7 +31,11 @@ def rows(store: Store, query: str) -> list[tuple]:
 
 def everything(store: Store) -> list:
     views = ("cells", "attempts", "finals", "curves")
-    return [[repr(row) for row in rows(store, f"select * from {view} order by all")] for view in views]
+    con = store.connect()
+    try:
+        return [list(map(repr, con.execute(f"select * from {view} order by all").fetchall())) for view in views]
+    finally:
+        con.close()
 
 
 def test_an_empty_store_answers_every_view(store):

@@ -52,9 +52,11 @@ def test_the_index_chooses_as_python_does_whatever_the_files(tmp_path_factory, r
             store.connect().close()  # so that the rest is added to an index that exists
     expected = {cell: (best.attempt_id, best.status) for cell, best in counting(given_attempts).items()}
     assert {cell: (best.attempt_id, best.status) for cell, best in store.counting().items()} == expected
-    rows = store.connect().execute("select cell_id, attempt_id, status from cells").fetchall()
+    con = store.connect()
+    rows = con.execute("select cell_id, attempt_id, status from cells").fetchall()
     assert {cell: (name, status) for cell, name, status in rows} == expected
     assert len(rows) == len(expected)
-    assert store.connect().execute("select count(*) from attempts").fetchall() == [(len(given_attempts),)]
+    assert con.execute("select count(*) from attempts").fetchall() == [(len(given_attempts),)]
+    con.close()
     assert set(store.finished()) == {cell for cell, (_, status) in expected.items() if status in DONE}
     assert set(store.not_done()) == {cell for cell, (_, status) in expected.items() if status not in DONE}
