@@ -29,6 +29,8 @@ class File(Parameters):
     """Bytes; None when not known."""
     sha256: str | None = SHA256
     """Hex digest; None when not known, then the digest is recorded when the file is first used."""
+    md5: str | None = Field(default=None, pattern="^[0-9a-f]{32}$")
+    """Published MD5, checked where no sha256 is known; it tells damage, not forgery."""
     urls: tuple[str, ...] = ()
     """Where the file can be had, tried in order."""
 
@@ -54,8 +56,10 @@ class Layout(Parameters):
     """Parquet column of integers."""
     folder: str = ""
     """CIFAR archives: folder of the members."""
-    members: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """CIFAR archives: split → record files, in order. Image folders: split → folder names, the first found."""
+    members: dict[str, tuple[File, ...]] = Field(default_factory=dict)
+    """CIFAR archives: split → record files below `folder`, in order."""
+    folders: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Image folders: split → names its folder may have."""
     label_bytes: int = 1
     """CIFAR archives: label bytes before the pixels; the last one is the label used."""
 
@@ -108,7 +112,8 @@ class DatasetInfo(Parameters):
         if self.wnids and len(self.wnids) != len(self.classes):
             raise ValueError(f"{len(self.wnids)} wnids for {len(self.classes)} classes")
         for layout in self.layouts:
-            strange = {file.split for file in layout.files if file.split} | {*layout.members}
+            strange = {file.split for file in layout.files if file.split}
+            strange |= {*layout.members, *layout.folders}
             if strange - {*self.splits}:
                 raise ValueError(f"layout {layout.name} has splits {sorted(strange)}, expected {sorted(self.splits)}")
         return self
