@@ -17,7 +17,7 @@ class Timing:
     prepare_seconds: float
     """Tracing, and compiling where it is compiled."""
     expected_seconds: float
-    """Expected time until the last worker is done."""
+    """Expected training time until the last worker is done."""
 
 
 @dataclass(frozen=True)

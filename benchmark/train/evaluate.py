@@ -34,6 +34,11 @@ class Evaluator:
             for i in range(len(self._cells))
         ]
 
+    def prepare(self, parameters: Tensor) -> None:
+        """Trace and compile the program, by scoring one chunk."""
+        sets = self._examples(final=False)
+        self._observe(parameters, sets, limit=1)
+
     def _examples(self, final: bool) -> list[Examples]:
         if final not in self._sets:
             task = self._source.task
@@ -42,12 +47,12 @@ class Evaluator:
             self._sets[final] = [by_key[task.training_key(cell.seed)] for cell in self._cells]
         return self._sets[final]
 
-    def _observe(self, parameters: Tensor, sets: Sequence[Examples]) -> dict[str, Tensor]:
+    def _observe(self, parameters: Tensor, sets: Sequence[Examples], limit: int | None = None) -> dict[str, Tensor]:
         count = len(sets[0])
         size = min(CHUNK, count)
         rows = [sets[min(i, len(sets) - 1)] for i in range(self._source.cells)]
         chunks = []
-        for start in range(0, count, size):
+        for start in range(0, count, size)[:limit]:
             first = min(start, count - size)  # the last chunk overlaps the one before, so that shapes are constant
             inputs = self._stacked([e.inputs for e in rows], first, size)
             targets = self._stacked([e.targets for e in rows], first, size)

@@ -1,8 +1,9 @@
-"""Choosing a mode by measuring: a few steps of each candidate, compilation counted against the work that is left.
+"""Choosing a mode by measuring a few steps of each candidate.
 
 Stacking pays where operations are too small to fill the processor, compiling where they are bound by memory; both
 depend on shape and machine, so they are measured. Eager candidates cost a second each. A compiled one costs tens of
 seconds, so just one is tried, at the best stack size, and only when the eager work left is long enough to repay it.
+Once made it is in the compiler's cache on disk, where the workers find it, so it is not counted a second time.
 """
 
 from __future__ import annotations
@@ -42,15 +43,16 @@ class Candidate:
     run: Callable[[int], None]
     """Takes so many optimiser steps of the whole stack."""
     prepare_seconds: float
+    clock: Callable[[], float]
     steps: int = 1
     best: float = float("inf")
     """Least seconds per step and cell so far."""
 
     def time(self) -> None:
         """One round."""
-        started = time.perf_counter()
+        started = self.clock()
         self.run(self.steps)
-        elapsed = time.perf_counter() - started
+        elapsed = self.clock() - started
         self.best = min(self.best, elapsed / self.steps / self.mode.stack_size)
         self.steps = max(1, round(self.steps * min(10.0, ROUND_SECONDS / max(elapsed, 1e-6))))
 
@@ -124,7 +126,8 @@ class _Probe:
             if mode == ALONE:
                 raise
             return
-        self.candidates.append(Candidate(mode, run, time.perf_counter() - started))
+        prepare_seconds = time.perf_counter() - started
+        self.candidates.append(Candidate(mode, run, prepare_seconds, clock(self.device)))
 
     def _measure(self, candidates: Sequence[Candidate]) -> None:
         for candidate in candidates:
@@ -134,9 +137,8 @@ class _Probe:
                 candidate.time()
 
     def _expected(self, candidate: Candidate) -> float:
-        """Seconds until the last worker is done; every worker prepares the program once."""
-        slots = span(self.counts, candidate.mode.stack_size, self.workers)
-        return candidate.prepare_seconds + slots * self.steps * candidate.best
+        """Seconds of training until the last worker is done."""
+        return span(self.counts, candidate.mode.stack_size, self.workers) * self.steps * candidate.best
 
     def _timings(self) -> dict[str, Timing]:
         return {c.mode.name: Timing(c.best, c.prepare_seconds, self._expected(c)) for c in self.candidates}
@@ -152,7 +154,7 @@ class _Probe:
 def _runner(built: Sequence[Built], mode: Mode, device: str) -> tuple[Callable[[int], None], int]:
     tiled = [built[i % len(built)] for i in range(mode.stack_size)]
     trainer = Trainer(tiled, mode, device)
-    step = trainer.prepare_step()
+    step = trainer.prepare()
 
     def run(count: int) -> None:
         trainer.repeat(step, count)
@@ -160,6 +162,12 @@ def _runner(built: Sequence[Built], mode: Mode, device: str) -> tuple[Callable[[
             torch.cuda.synchronize()
 
     return run, trainer.total_steps
+
+
+def clock(device: str) -> Callable[[], float]:
+    """What candidates are timed by: with one thread on a CPU the time of this process, which the other processes of
+    a busy machine do not change, else the wall's."""
+    return time.process_time if device == "cpu" and torch.get_num_threads() == 1 else time.perf_counter
 
 
 def _default_workers(device: str) -> int:

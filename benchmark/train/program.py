@@ -130,10 +130,13 @@ def prepare(function: Program, example: tuple[Any, ...], key: Hashable, *, compi
     """
     full = (key, compiled, _signature(example))
     if full not in _traced:
-        clones = torch.utils._pytree.tree_map(lambda value: value.clone(), example)
-        graph = make_fx(function)(*clones)
-        _traced[full] = _compile(graph, _signature(example)) if compiled else graph
+        graph = make_fx(function)(*_clones(example))
+        _traced[full] = _compile(graph, example) if compiled else graph
     return _traced[full]
+
+
+def _clones(example: tuple[Any, ...]) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", torch.utils._pytree.tree_map(lambda value: value.clone(), example))
 
 
 def can_compile(device: str) -> str | None:
@@ -146,15 +149,18 @@ def can_compile(device: str) -> str | None:
     return None
 
 
-def _compile(graph: GraphModule, signature: Hashable) -> Program:
+def _compile(graph: GraphModule, example: tuple[Any, ...]) -> Program:
+    """Compiled by inductor, whose own cache on disk serves the other processes of this machine."""
     digest = hashlib.sha256(graph.code.encode())
-    digest.update(repr(signature).encode())
+    digest.update(repr(_signature(example)).encode())
     for name, tensor in sorted({**dict(graph.named_buffers()), **_constants(graph)}.items()):
         digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
     key = digest.hexdigest()
     if key not in _compiled:
-        _compiled[key] = torch.compile(graph, dynamic=False, fullgraph=True)
+        compiled = torch.compile(graph, dynamic=False, fullgraph=True)
+        compiled(*_clones(example))  # inductor compiles at the first call
+        _compiled[key] = compiled
     return _compiled[key]
 
 

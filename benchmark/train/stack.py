@@ -102,10 +102,11 @@ def _train(
     def tell(step: int, total: int, phase: Phase, metrics: Mapping[str, Mapping[str, float]]) -> None:
         report(Progress(step, total, phase, metrics, done))
 
+    alone = "compiled" if mode.compiled else "alone"
     trainer = Trainer(part, mode, device)
     result = trainer.run(tell)
     share = (time.perf_counter() - started) / len(part)
-    execution = f"{'compiled-' if mode.compiled else ''}stack[{trainer.rows}]" if trainer.rows > 1 else mode.name
+    execution = f"{'compiled-' if mode.compiled else ''}stack[{trainer.rows}]" if trainer.rows > 1 else alone
     return {
         item.cell.id: CellOutcome(
             cell_id=item.cell.id,

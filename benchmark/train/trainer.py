@@ -71,7 +71,7 @@ class Trainer:
         every = self.task.budget.evaluate_every or self.task.budget.steps_per_epoch(self.batches.examples)
         trajectories = [Trajectory() for _ in self.cells]
         tell(0, self.total_steps, "compiling" if self.mode.compiled else "building", {})
-        step = self.prepare_step()
+        step = self.prepare()
         self._point(0, trajectories, tell)
         for start in range(0, self.total_steps, every):
             end = min(start + every, self.total_steps)
@@ -82,8 +82,8 @@ class Trainer:
         self._finish(trajectories, tell)
         return trajectories
 
-    def prepare_step(self) -> program.Program:
-        """The optimiser step for batches of this stack, traced and compiled."""
+    def prepare(self) -> program.Program:
+        """The optimiser step of this stack; both programs are traced and compiled when this returns."""
         size = self.task.budget.batch_size
         inputs, targets = self.batches.like(self.rows, size)
         example = (
@@ -96,7 +96,10 @@ class Trainer:
         )
         self.source.model.train()
         function = program.training_step(self.source)
-        return program.prepare(function, example, ("step", self.key), compiled=self.mode.compiled)
+        with torch.no_grad():
+            step = program.prepare(function, example, ("step", self.key), compiled=self.mode.compiled)
+        self.evaluator.prepare(self.parameters)
+        return step
 
     def repeat(self, step: program.Program, count: int) -> None:
         """`count` steps whose losses nobody asks for: what a probe times."""
