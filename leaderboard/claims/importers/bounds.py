@@ -6,8 +6,10 @@ from pathlib import Path
 
 from benchmark.errors import DataError
 
-MAX_BYTES = 8 * 2**20
+MAX_BYTES = 4 * 2**20
 """Size of a source file."""
+MAX_TOKENS = 600_000
+"""Tokens of a LaTeX source, about ten times a long paper's."""
 MAX_TABLES = 500
 MAX_ROWS = 20_000
 """Rows of one table."""

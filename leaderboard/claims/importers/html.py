@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
 from benchmark.errors import DataError
 from leaderboard.claims.importers.bounds import MAX_COLUMNS, MAX_ROWS, MAX_TABLES
 from leaderboard.claims.importers.grid import PLAIN, Cell, Piece, SourceTable, Style, clean
 from leaderboard.claims.importers.mapping import Mapping
+from leaderboard.claims.importers.positions import Positions
+from leaderboard.claims.importers.tags import attributes_of, events
 
 _STYLES: dict[str, dict[str, object]] = {
     "b": {"bold": True}, "strong": {"bold": True}, "u": {"underline": True}, "ins": {"underline": True}, "i": {"italic": True},
     "em": {"italic": True}, "sup": {"level": "sup"}, "sub": {"level": "sub"}, "small": {"small": True}, "font": {}, "span": {},
 }  # fmt: skip
-_SILENT = frozenset({"script", "style", "svg", "template", "noscript", "button", "select"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _MAX_STYLES = 200
 
 
 def read_html(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
     """Tables in the order of the source; a nested table's text belongs to the cell around it."""
-    reader = _Reader(path)
-    try:
-        reader.feed(source)
-        reader.close()
-    except (AssertionError, ValueError, IndexError) as error:
-        line, column = reader.getpos()
-        raise DataError(f"{path}:{line}:{column + 1}: expected HTML: {error}") from error
+    reader = _Reader(source, path)
+    for event in events(source):
+        reader.offset = event.offset
+        if event.kind == "text":
+            reader.text(event.text)
+        elif event.kind == "start":
+            reader.start(event.text, event.attributes)
+        else:
+            reader.end(event.text)
     reader.end_table()
     return reader.tables, []
 
 
-class _Reader(HTMLParser):
-    def __init__(self, path: str, first_line: int = 1) -> None:
-        super().__init__(convert_charrefs=True)
+class _Reader:
+    def __init__(self, source: str, path: str) -> None:
+        self.offset = 0
+        self._positions = Positions(source)
         self.tables: list[SourceTable] = []
         self._path = path
         self._depth = 0
-        self._silent: list[str] = []
         self._rows: list[list[Cell]] = []
         self._header_rows = 0
         self._in_head = False
@@ -51,20 +52,17 @@ class _Reader(HTMLParser):
         self._label = ""
         self._line = 1
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._silent:
-            return
-        if tag in _SILENT:
-            self._silent.append(tag)
-        elif tag == "table":
-            self._begin_table(dict(attrs))
+    def start(self, tag: str, attributes: str) -> None:
+        """An opening tag, with its attributes as written."""
+        if tag == "table":
+            self._begin_table(attributes_of(attributes))
         elif self._depth == 0:
             if tag in _HEADINGS:
                 self._collect = []
         elif self._depth > 1:
             self._add(" ")
         elif tag in ("td", "th"):
-            self._begin_cell(tag, dict(attrs))
+            self._begin_cell(tag, attributes_of(attributes))
         elif tag == "tr":
             self._end_cell()
             self._begin_row()
@@ -76,13 +74,10 @@ class _Reader(HTMLParser):
         elif tag in ("br", "p", "div", "li"):
             self._add(" ")
         elif tag in _STYLES:
-            self._push(tag, dict(attrs))
+            self._push(tag, attributes_of(attributes))
 
-    def handle_endtag(self, tag: str) -> None:
-        if self._silent:
-            if tag == self._silent[-1]:
-                self._silent.pop()
-            return
+    def end(self, tag: str) -> None:
+        """A closing tag; one that closes nothing is left out."""
         if tag == "table" and self._depth:
             self._depth -= 1
             if self._depth == 0:
@@ -96,15 +91,17 @@ class _Reader(HTMLParser):
         elif tag in _STYLES:
             self._pop(tag)
 
-    def handle_data(self, data: str) -> None:
-        if self._silent:
-            return
+    def text(self, data: str) -> None:
+        """A run of text."""
         if self._collect is not None:
             self._collect.append(data[:2000])
         else:
             self._add(data)
 
-    def _begin_table(self, attrs: dict[str, str | None]) -> None:
+    def _place(self) -> tuple[int, int]:
+        return self._positions.at(self.offset)
+
+    def _begin_table(self, attrs: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > 1:
             return
@@ -112,7 +109,7 @@ class _Reader(HTMLParser):
             raise DataError(f"{self._path}: expected at most {MAX_TABLES} tables in one file; split it")
         self._rows, self._header_rows, self._in_head, self._caption = [], 0, False, ""
         self._label = (attrs.get("id") or "")[:200]
-        self._line = self.getpos()[0]
+        self._line = self._place()[0]
         self._collect = None
 
     def end_table(self) -> None:
@@ -135,20 +132,20 @@ class _Reader(HTMLParser):
 
     def _begin_row(self) -> None:
         if len(self._rows) >= MAX_ROWS:
-            raise DataError(f"{self._path}:{self.getpos()[0]}: expected at most {MAX_ROWS} rows in one table; split it")
+            raise DataError(f"{self._path}:{self._place()[0]}: expected at most {MAX_ROWS} rows in one table; split it")
         if self._in_head and (not self._rows or self._rows[-1]):
             self._header_rows += 1
         self._rows.append([])
 
-    def _begin_cell(self, tag: str, attrs: dict[str, str | None]) -> None:
+    def _begin_cell(self, tag: str, attrs: dict[str, str]) -> None:
         self._end_cell()
         if not self._rows:
             self._begin_row()
         if len(self._rows[-1]) >= MAX_COLUMNS:
-            raise DataError(f"{self._path}:{self.getpos()[0]}: expected at most {MAX_COLUMNS} cells in one row")
-        line, column = self.getpos()
+            raise DataError(f"{self._path}:{self._place()[0]}: expected at most {MAX_COLUMNS} cells in one row")
+        line, column = self._place()
         rows, columns = _span(attrs.get("rowspan"), MAX_ROWS), _span(attrs.get("colspan"), MAX_COLUMNS)
-        self._cell = Cell((), line, column + 1, rows, columns, tag == "th")
+        self._cell = Cell((), line, column, rows, columns, tag == "th")
         self._pieces, self._length = [], 0
         self._styles = [("", _styled(PLAIN, attrs))]
 
@@ -169,7 +166,7 @@ class _Reader(HTMLParser):
             self._heading = text
         self._collect = None
 
-    def _push(self, tag: str, attrs: dict[str, str | None]) -> None:
+    def _push(self, tag: str, attrs: dict[str, str]) -> None:
         if self._cell is not None and len(self._styles) < _MAX_STYLES:
             self._styles.append((tag, _styled(self._styles[-1][1]._replace(**_STYLES[tag]), attrs)))  # type: ignore[arg-type]
 
@@ -195,7 +192,7 @@ def _span(value: str | None, limit: int) -> int:
     return max(1, min(int(text), limit))
 
 
-def _styled(style: Style, attrs: dict[str, str | None]) -> Style:
+def _styled(style: Style, attrs: dict[str, str]) -> Style:
     """Bold, underline and colour out of a `style` attribute."""
     css = (attrs.get("style") or "")[:500].lower().replace(" ", "")
     if "font-weight:bold" in css or "font-weight:7" in css:

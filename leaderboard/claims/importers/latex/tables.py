@@ -10,8 +10,9 @@ from leaderboard.claims.importers.bounds import MAX_TABLES
 from leaderboard.claims.importers.grid import Cell, SourceTable
 from leaderboard.claims.importers.latex.cells import CellReader
 from leaderboard.claims.importers.latex.macros import Expander, collect
-from leaderboard.claims.importers.latex.tokens import Positions, Token, argument, option, plain, skip_space, tokenize
+from leaderboard.claims.importers.latex.tokens import Token, argument, option, plain, skip_space, tokenize
 from leaderboard.claims.importers.mapping import Mapping
+from leaderboard.claims.importers.positions import Positions
 
 _FLOATS = {
     "table",
@@ -33,6 +34,7 @@ _RULES = {"\\toprule": 0, "\\midrule": 0, "\\bottomrule": 0, "\\hline": 0, "\\Xh
 _HALF_RULES = {"\\cmidrule": 1, "\\cline": 1, "\\cdashline": 1, "\\cdashlinelr": 1, "\\cmidrulelr": 1, "\\addlinespace": 0, "\\morecmidrules": 0,
                "\\noalign": 1, "\\rowcolor": 1, "\\arrayrulecolor": 1, "\\rowcolors": 3, "\\rowfont": 1, "\\noalignstretch": 0, "\\hhline": 1,
                "\\centering": 0, "\\small": 0, "\\pagebreak": 0, "\\nopagebreak": 0, "\\rule": 2}  # fmt: skip
+MAX_CAPTIONS = 8
 _LONG_MARKS = ("\\endfirsthead", "\\endhead", "\\endfoot", "\\endlastfoot")
 
 
@@ -50,7 +52,7 @@ class _Environment:
 
 def read_latex(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
     """Tables in the order of the source, and notes on what was left out (files that \\input would add)."""
-    tokens = tokenize(source)
+    tokens = tokenize(source, path)
     expander = Expander(collect(tokens), path)
     positions = Positions(source)
     environments = _environments(tokens)
@@ -122,6 +124,10 @@ def _name(tokens: list[Token], at: int) -> tuple[str, int]:
 
 
 def _attach(tokens: list[Token], at: int, environment: _Environment) -> None:
+    """Store a caption or a label, of each the first few only: a float has one or two."""
+    stored = environment.labels if tokens[at].text == "\\label" else environment.captions
+    if len(stored) >= MAX_CAPTIONS:
+        return
     window = list(tokens[at + 1 : at + 1500])
     behind = 1 if window and window[0].kind == "text" and window[0].text == "*" else 0
     if tokens[at].text == "\\captionof":

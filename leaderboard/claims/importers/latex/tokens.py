@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from typing import Literal, NamedTuple
+
+from benchmark.errors import DataError
+from leaderboard.claims.importers.bounds import MAX_TOKENS
 
 Kind = Literal[
     "command", "open", "close", "math", "align", "newline", "sup", "sub", "parameter", "space", "break", "text"
@@ -35,14 +37,20 @@ _VERBATIM = re.compile(r"\\begin\s{0,4}\{(verbatim\*?|lstlisting|minted|comment|
 _COMMENT_TAIL = re.compile(r"(?<!\\)(?:\\\\){0,8}%")
 
 
-def tokenize(source: str) -> list[Token]:
-    """Tokens without comments; white space after a command is dropped, as TeX does; verbatim environments are left out."""
+def tokenize(source: str, path: str = "<text>") -> list[Token]:
+    """Tokens without comments; white space after a command is dropped, as TeX does; verbatim environments are left out.
+
+    Raises:
+        DataError: more tokens than the bound.
+    """
     tokens: list[Token] = []
     start = 0
     for begin, end in _verbatim_spans(source):
         _scan(source, start, begin, tokens)
         start = end
     _scan(source, start, len(source), tokens)
+    if len(tokens) > MAX_TOKENS:
+        raise DataError(f"{path}: expected at most {MAX_TOKENS} LaTeX tokens; import the tables from a file of their own")
     return tokens
 
 
@@ -52,6 +60,8 @@ def _scan(source: str, start: int, end: int, tokens: list[Token]) -> None:
         kind = match.lastgroup
         if kind == "comment":
             continue
+        if len(tokens) > MAX_TOKENS:
+            return
         text = match.group()
         if kind == "space" and after_word and "~" not in text:
             after_word = False
@@ -74,17 +84,6 @@ def _verbatim_spans(source: str) -> list[tuple[int, int]]:
         done = end + len(match.group(1)) + 6
         spans.append((match.start(), done))
     return spans
-
-
-class Positions:
-    """Offsets to line and column, both from 1."""
-
-    def __init__(self, source: str) -> None:
-        self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
-
-    def at(self, offset: int) -> tuple[int, int]:
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
 
 
 def group_end(tokens: list[Token], start: int, limit: int | None = None) -> int:
