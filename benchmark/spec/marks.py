@@ -96,9 +96,9 @@ def excerpt(mark: Mark) -> list[str]:
     lines = mark.source.lines
     if not 1 <= mark.line <= len(lines) or not lines[mark.line - 1].strip():
         return []
-    line, column = printable(lines[mark.line - 1]), mark.column - 1
+    line, column = lines[mark.line - 1], mark.column - 1
     start = max(0, column - SHOWN_WIDTH // 2) if len(line) > SHOWN_WIDTH else 0
-    line, column = line[start : start + SHOWN_WIDTH], column - start
+    line, column = printable(line[start : start + SHOWN_WIDTH]), column - start
     padding = "".join("\t" if character == "\t" else " " for character in line[:column].ljust(column))
     return [f"    {line}".rstrip(), f"    {padding}^"]
 
