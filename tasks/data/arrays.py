@@ -69,9 +69,13 @@ def load_text(name: str, split: str, *, root: str | Path | None = None) -> list[
     if info.embedded:
         return list(embedded_text(name, split))
     folder, _ = prepared_folder(info, root=root)
-    raw, starts = mapped(folder / f"{split}-utf8.npy"), mapped(folder / f"{split}-starts.npy")
-    text = raw.tobytes()
-    bounds = starts.tolist()
+    return text_in(folder, split)
+
+
+def text_in(folder: Path, split: str) -> list[str]:
+    """The rows of a split in a prepared folder."""
+    text = (folder / f"{split}.txt").read_bytes()
+    bounds = mapped(folder / f"{split}-starts.npy").tolist()
     return [text[begin:end].decode() for begin, end in pairwise(bounds)]
 
 
@@ -81,8 +85,6 @@ def load_tokens(name: str, split: str, tokenizer: Tokenizer, *, root: str | Path
     Raises:
         DataError: as `load_images`.
     """
-    import numpy as np
-
     info = dataset(name)
     expect_kind(info, "text")
     if info.embedded:
@@ -94,8 +96,7 @@ def load_tokens(name: str, split: str, tokenizer: Tokenizer, *, root: str | Path
     if not (folder / f"{stem}-starts.npy").exists():
         tokens = encode_rows(load_text(name, split, root=root), tokenizer)
         write_arrays(folder, {f"{stem}.npy": tokens.ids, f"{stem}-starts.npy": tokens.starts})
-    ids = mapped(folder / f"{stem}.npy")
-    return Tokens(ids.view(np.int32), mapped(folder / f"{stem}-starts.npy"), tokenizer.vocabulary)
+    return Tokens(mapped(folder / f"{stem}.npy"), mapped(folder / f"{stem}-starts.npy"), tokenizer.vocabulary)
 
 
 def load_tokenizer(name: str = "gpt2-tokenizer", *, root: str | Path | None = None) -> ByteLevelBPE:

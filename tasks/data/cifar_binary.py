@@ -10,7 +10,7 @@ import gzip
 import tarfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import DataError
 from tasks.data.manifest import File, Layout
@@ -37,7 +37,7 @@ def read_archive(path: Path, layout: Layout) -> dict[str, bytes]:
     budget = sum(file.size or 0 for file in wanted.values()) + SLACK
     found: dict[str, bytes] = {}
     try:
-        with gzip.open(path) as unpacked, tarfile.open(fileobj=Bounded(unpacked, budget, path), mode="r|") as archive:
+        with gzip.open(path) as unpacked, opened(Bounded(unpacked, budget, path)) as archive:
             for number, member in enumerate(archive):
                 name = checked_name(member, path, number)
                 if name in wanted:
@@ -52,7 +52,7 @@ def read_archive(path: Path, layout: Layout) -> dict[str, bytes]:
 class Bounded:
     """A stream that refuses to give more than it should hold, whatever its headers say."""
 
-    def __init__(self, stream: IO[bytes], budget: int, path: Path) -> None:
+    def __init__(self, stream: gzip.GzipFile, budget: int, path: Path) -> None:
         self._stream, self._left, self._path, self._budget = stream, budget, path, budget
 
     def read(self, size: int = -1) -> bytes:
@@ -66,6 +66,11 @@ class Bounded:
         if self._left < 0:
             raise DataError(f"{self._path}: unpacks to more than {self._budget:,} bytes, which this archive never does")
         return piece
+
+
+def opened(stream: Any) -> tarfile.TarFile:
+    """A tar archive read from the front, once."""
+    return tarfile.open(fileobj=stream, mode="r|")
 
 
 def checked_name(member: tarfile.TarInfo, path: Path, number: int) -> str:

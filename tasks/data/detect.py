@@ -83,7 +83,7 @@ def locate(layout: Layout, source: Path) -> tuple[Found | None, list[str]]:
 
 
 def place(file: File, source: Path) -> list[Path]:
-    """Where a file of a layout lies: `source` itself, below it at its path, or directly in it; a pattern gives several."""
+    """Where a file of a layout lies: `source` itself, below it at its path, or in it; a pattern finds several."""
     name = file.path.rpartition("/")[2]
     if source.is_file():
         return [source] if source.match(name) else []

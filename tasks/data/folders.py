@@ -1,4 +1,4 @@
-"""Images in one folder per class, `<split>/<class>/*.JPEG`, as ImageNet is kept. Classes are told by name, not by place."""
+"""Images in one folder per class, `<split>/<class>/*.JPEG`, as ImageNet is kept. A class is told by its name."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from tasks.data.manifest import DatasetInfo
 
 SUFFIXES = {".jpeg", ".jpg", ".png"}
 PICKLED = {".pkl", ".pickle", ".npy", ".npz", ".pt", ".pth"}
-OTHER_LISTS = {
-    "Labels.json": "ambityga/imagenet100",
-    "train.X1": "ambityga/imagenet100",
-    "val.X": "ambityga/imagenet100",
-}
+OTHER_LISTS = {"ambityga/imagenet100": ("Labels.json", "train.X1", "val.X")}
+"""Data set of another class list → files and folders only it has."""
 
 
 def refuse_other_lists(info: DatasetInfo, folder: Path) -> None:
@@ -23,7 +20,8 @@ def refuse_other_lists(info: DatasetInfo, folder: Path) -> None:
     Raises:
         DataError: with the name of that data set.
     """
-    for mark, name in OTHER_LISTS.items():
+    marks = [(mark, name) for name, marks in OTHER_LISTS.items() for mark in marks]
+    for mark, name in marks:
         if (folder / mark).exists():
             raise DataError(f"{folder}: has {mark}, so it is {name}, another set of classes than {info.name}; not used")
 

@@ -15,9 +15,9 @@ from typing import Any
 CHUNK = 1 << 20
 
 
-def file_sha256(path: Path, progress: Callable[[int], None] | None = None) -> str:
+def file_digest(path: Path, progress: Callable[[int], None] | None = None, *, algorithm: str = "sha256") -> str:
     """Hex digest of a file, read in pieces; `progress` is told the bytes of each."""
-    digest = hashlib.sha256()
+    digest = hashlib.new(algorithm, usedforsecurity=False)
     with path.open("rb") as stream:
         while piece := stream.read(CHUNK):
             digest.update(piece)
