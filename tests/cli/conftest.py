@@ -69,6 +69,22 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def finished_once(tmp_path_factory):
+    project = Project(tmp_path_factory.mktemp("finished"), initializers="[toy_plain, toy_raising]")
+    project.said = project.run("--workers", "1", code=3)
+    return project
+
+
+@pytest.fixture
+def finished(finished_once, tmp_path):
+    """A project after its first run: three cells finished, one failed; a copy that a test may change."""
+    shutil.copytree(finished_once.folder, tmp_path / "finished")
+    project = Project(tmp_path / "finished", initializers="[toy_plain, toy_raising]")
+    project.said = finished_once.said
+    return project
+
+
 @pytest.fixture
 def make_project(tmp_path_factory):
     return lambda **keywords: Project(tmp_path_factory.mktemp("project"), **keywords)

@@ -19,13 +19,12 @@ def test_a_healthy_place_has_every_answer_and_no_problem(project):
     assert "No problems." in project.bench("doctor")
 
 
-def test_a_damaged_shard_is_named(project):
-    project.run()
-    shard = next(project.store.layout.shards.glob("*.parquet"))
+def test_a_damaged_shard_is_named(finished):
+    shard = next(finished.store.layout.shards.glob("*.parquet"))
     data = bytearray(shard.read_bytes())
     data[len(data) // 2] ^= 1
     shard.write_bytes(data)
-    _, shown = answers(project, code=4)
+    _, shown = answers(finished, code=4)
     problems = [answer["found"] for answer in shown["answers"] if answer["level"] == "problem"]
     assert any(shard.name in text and "damaged" in text for text in problems)
 

@@ -38,12 +38,10 @@ def running_heartbeat(project):
     return lambda: next((beat for beat in project.store.heartbeats() if beat.steps_planned), None)
 
 
-def test_a_run_trains_every_cell_shows_the_table_and_says_how_it_ended(project):
+def test_a_run_trains_every_cell_and_says_how_it_ended(project):
     said = project.run()
     assert project.statuses() == {("toy_plain", 0): "finished", ("toy_plain", 1): "finished"}
     assert "2 cells to train" in said
-    assert "[2/2] toy_regression × toy_plain, seed 1: accuracy" in said
-    assert "toy_plain" in said.partition("Primary metric")[2]
     assert said.rstrip().endswith("Exit 0: complete; 2 cells trained, 0 reused.")
     (run,) = project.store.runs()
     assert run.status == "complete"
@@ -52,58 +50,56 @@ def test_a_run_trains_every_cell_shows_the_table_and_says_how_it_ended(project):
     assert not project.store.heartbeats()
 
 
-def test_cells_carry_their_provenance(project):
-    project.run("--workers", "1")
-    record = project.store.records()[0]
+def test_a_raising_cell_costs_that_cell_alone(finished):
+    assert finished.statuses() == {
+        ("toy_plain", 0): "finished", ("toy_plain", 1): "finished",
+        ("toy_raising", 0): "finished", ("toy_raising", 1): "failed",
+    }  # fmt: skip
+    assert "seed 1: failed: RuntimeError: this initialiser dislikes odd seeds" in finished.said
+    assert "Traceback" in next(r.error for r in finished.store.records() if r.status == "failed")
+
+
+def test_without_a_terminal_a_run_prints_a_line_per_cell_the_table_and_the_exit_code(finished):
+    assert "[1/4] toy_regression × toy_plain, seed 0: accuracy" in finished.said
+    assert "[4/4] toy_regression × toy_raising, seed 1: failed" in finished.said
+    assert "toy_plain" in finished.said.partition("Primary metric")[2]
+    assert finished.said.rstrip().endswith("Exit 3: incomplete: 1 failed.")
+
+
+def test_cells_carry_their_provenance(finished):
+    record = finished.store.records()[0]
     assert record.device == "cpu"
-    assert record.execution == "stack[2]"
+    assert record.execution == "stack[3]"
     assert set(record.provenance) >= {"initbench", "code", "python", "platform", "packages", "cpu", "cores", "threads"}
     home = str(Path.home())
     assert home == "/" or home not in json.dumps(record.provenance)
 
 
-def test_the_second_run_is_a_no_op_that_imports_no_torch(project):
-    project.run()
-    before = sorted(project.store.layout.shards.iterdir())
+def test_the_second_run_is_a_no_op_that_imports_no_torch(finished):
+    before = sorted(finished.store.layout.shards.iterdir())
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", NO_HEAVY_IMPORTS, "run", "toy.yaml"],
-        cwd=project.folder, capture_output=True, text=True, timeout=60,
+        [sys.executable, "-c", NO_HEAVY_IMPORTS, "run", "toy.yaml", "--initializer", "toy_plain"],
+        cwd=finished.folder, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert "Exit 0: nothing to do, 2 cells reused." in done.stdout
     assert "CODE 0" in done.stdout
     assert "TORCH False DUCKDB False" in done.stdout
     assert time.monotonic() - began < 10  # about 0.7 s on an idle machine
-    assert sorted(project.store.layout.shards.iterdir()) == before
-    assert len(project.store.runs()) == 1
+    assert sorted(finished.store.layout.shards.iterdir()) == before
+    assert len(finished.store.runs()) == 1
 
 
-def test_more_seeds_train_only_the_new_cells(project):
-    project.run()
-    said = project.run("--seeds", "3")
+def test_more_seeds_train_only_the_new_cells(finished):
+    said = finished.run("--seeds", "3", "--initializer", "toy_plain")
     assert "1 cells to train" in said
     assert "2 reused" in said
-    assert len(project.store.attempts()) == 3
+    assert len(finished.store.attempts()) == 5
 
 
-def test_a_raising_cell_costs_that_cell_alone(make_project):
-    project = make_project(initializers="[toy_plain, toy_raising]")
-    said = project.run(code=3)
-    assert project.statuses() == {
-        ("toy_plain", 0): "finished", ("toy_plain", 1): "finished",
-        ("toy_raising", 0): "finished", ("toy_raising", 1): "failed",
-    }  # fmt: skip
-    assert "seed 1: failed: RuntimeError: this initialiser dislikes odd seeds" in said
-    assert said.rstrip().endswith("Exit 3: incomplete: 1 failed.")
-    failed = next(r for r in project.store.records() if r.status == "failed")
-    assert "Traceback" in failed.error
-
-
-def test_failed_cells_are_tried_again_unless_told_not_to(make_project):
-    project = make_project(initializers="[toy_raising]")
-    project.run(code=3)
-    assert "nothing to do, 1 cells reused; incomplete: 1 failed" in project.run("--no-retry-failed", code=3)
-    assert "1 cells to train" in project.run(code=3)
+def test_failed_cells_are_tried_again_unless_told_not_to(finished):
+    assert "nothing to do, 3 cells reused; incomplete: 1 failed" in finished.run("--no-retry-failed", code=3)
+    assert "1 cells to train" in finished.run("--dry-run")
 
 
 def test_fail_fast_stops_at_the_first_failure(make_project):
@@ -131,10 +127,10 @@ def test_a_single_death_from_outside_costs_nothing(make_project):
 
 
 def test_a_hanging_cell_is_ended_by_the_time_limit(make_project):
-    project = make_project(initializers="[toy_hanging]")
-    said = project.run("--cell-timeout", "4", code=3)
-    assert project.statuses() == {("toy_hanging", 0): "finished", ("toy_hanging", 1): "timeout"}
-    assert "The time limit of 4 s per cell passed" in said
+    project = make_project(initializers="[toy_hanging]", seeds="[1]")
+    said = project.run("--cell-timeout", "2", code=3)
+    assert project.statuses() == {("toy_hanging", 1): "timeout"}
+    assert "The time limit of 2 s per cell passed" in said
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_next_run_goes_on(make_project):
@@ -185,10 +181,9 @@ def test_a_dry_run_does_nothing(project):
     assert not project.store.root.exists()
 
 
-def test_events_are_one_strict_json_object_per_line(make_project):
-    project = make_project(initializers="[toy_plain, toy_raising]")
-    events = project.events(code=3)
-    assert [event["event"] for event in events] == ["plan", "note", "cell", "cell", "cell", "cell", "end"]
+def test_events_are_one_strict_json_object_per_line(finished):
+    events = finished.events("--seeds", "3", code=3)
+    assert [event["event"] for event in events] == ["plan", "note", "cell", "cell", "cell", "end"]
     assert events[-1]["exit_code"] == 3
     assert events[-1]["missing"] == {"failed": 1}
     assert {event["status"] for event in events if event["event"] == "cell"} == {"finished", "failed"}

@@ -1,0 +1,73 @@
+"""GPUs are found through the driver's own tool, and one process holds each."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmark.errors import UsageError
+from benchmark.execution import devices
+from benchmark.execution.devices import Gpu, gpu_slot, resolve_device
+
+LISTING = [("0", "NVIDIA H200", "GPU-aaaa"), ("1", "NVIDIA H200", "GPU-bbbb")]
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path):
+    """`machine(listing, cuda, visible)`: what the driver lists, whether torch has CUDA, CUDA_VISIBLE_DEVICES."""
+
+    def make(listing=LISTING, cuda=True, visible=None):
+        devices.gpus.cache_clear()
+        monkeypatch.setattr(devices, "query_driver", lambda: listing)
+        monkeypatch.setattr(devices, "torch_has_cuda", lambda: cuda)
+        monkeypatch.setattr(devices, "LOCK_POLL_SECONDS", 0.01)
+        monkeypatch.setattr(devices.tempfile, "gettempdir", lambda: str(tmp_path))
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        if visible is not None:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+
+    yield make
+    devices.gpus.cache_clear()
+
+
+def test_auto_takes_gpus_only_when_torch_can_use_them(machine):
+    machine()
+    assert resolve_device("auto") == "cuda"
+    machine(cuda=False)
+    assert resolve_device("auto") == "cpu"
+    machine(listing=[])
+    assert resolve_device("auto") == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [("tpu", "auto, cpu, cuda"), ("cuda:x", "auto, cpu, cuda"), ("cuda:2", "no such GPU. Found: cuda:0 NVIDIA H200")],
+)
+def test_a_device_that_is_not_there_is_refused_with_what_is(machine, wanted, message):
+    machine()
+    with pytest.raises(UsageError, match=message):
+        resolve_device(wanted)
+
+
+def test_visible_devices_limit_the_choice(machine):
+    machine(visible="1")
+    assert [gpu.id for gpu in devices.gpus()] == ["1"]
+    machine(visible="GPU-b")
+    assert devices.gpus() == (Gpu("GPU-b", "NVIDIA H200", "GPU-bbbb"),)
+    machine(visible="")
+    assert devices.gpus() == ()
+
+
+def test_each_gpu_is_held_by_one(machine):
+    machine()
+    with gpu_slot("cuda") as first, gpu_slot("cuda") as second:
+        assert {first.id, second.id} == {"0", "1"}
+        with gpu_slot("cuda", stopped=iter([False, False, True]).__next__) as third:
+            assert third is None
+    with gpu_slot("cuda:1") as again:
+        assert again.id == "1"
+
+
+def test_the_cpu_needs_no_slot(machine):
+    machine()
+    with gpu_slot("cpu") as gpu:
+        assert gpu is None

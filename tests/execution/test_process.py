@@ -1,0 +1,104 @@
+"""A real training process: answers, deaths, time limits, and that it never outlives its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from benchmark.execution.process import DeathError, Place, ProcessPool, StoppedError, TimeLimitError, TrainingProcess
+from benchmark.execution.supervise import request_of
+from benchmark.store import Store
+from benchmark.store.layout import process_start
+
+BAD_REQUEST = {"kind": "train", "threads": 1, "plugins": [], "cells": [["x", "{}"]]}
+
+
+@pytest.fixture(scope="module")
+def pool():
+    pool = ProcessPool()
+    yield pool
+    pool.close()
+
+
+def place(**fields):
+    return Place(None, 1, **fields)
+
+
+def gone(pid):
+    end = time.monotonic() + 10
+    while process_start(pid) is not None and time.monotonic() < end:
+        time.sleep(0.02)
+    return process_start(pid) is None
+
+
+def test_a_process_trains_a_job_and_is_used_again(pool, toy_cells, toy_job):
+    pids = set()
+    for count in (2, 3):
+        job = toy_job(toy_cells(count))
+        with pool.process(place()) as process:
+            reply = process.ask(request_of(job, time.time()))
+            pids.add(process.pid)
+        assert {ended["status"] for ended in reply["ended"]} == {"finished"}
+        assert set(Store(job.store).finished()) == set(job.cell_ids)
+        assert not Store(job.store).heartbeats()
+    assert len(pids) == 1
+
+
+def test_an_error_of_the_request_comes_back_as_its_traceback(pool):
+    with pool.process(place()) as process:
+        assert "KeyError" in process.ask(BAD_REQUEST)["raised"]
+
+
+def test_a_death_tells_the_signal_and_the_last_words(tmp_path):
+    process = TrainingProcess(place())
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(DeathError, match=r"SIGKILL \(often: the machine ran out of memory\)"):
+        process.ask(BAD_REQUEST)
+
+
+def test_the_time_limit_kills_the_process(toy_cells, toy_job):
+    process = TrainingProcess(place())
+    job = toy_job(toy_cells(2, "toy_hanging"))
+    with pytest.raises(TimeLimitError):
+        process.ask(request_of(job, time.time()), seconds=0.5)
+    assert gone(process.pid)
+
+
+def test_a_stop_kills_the_process(toy_cells, toy_job):
+    process = TrainingProcess(place())
+    end = time.monotonic() + 0.3
+    with pytest.raises(StoppedError):
+        process.ask(request_of(toy_job(toy_cells(2)), time.time()), stopped=lambda: time.monotonic() > end)
+    assert gone(process.pid)
+
+
+def test_device_and_threads_are_set_before_torch_is_imported():
+    environment = Place("GPU-7", 3).environment()
+    assert environment["CUDA_VISIBLE_DEVICES"] == "GPU-7"
+    assert environment["OMP_NUM_THREADS"] == environment["MKL_NUM_THREADS"] == "3"
+    assert place().environment()["CUDA_VISIBLE_DEVICES"] == ""
+
+
+def test_a_process_ends_with_its_parent():
+    code = (
+        "from benchmark.execution.process import Place, TrainingProcess\n"
+        "import time; print(TrainingProcess(Place(None, 1)).pid, flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    parent.kill()
+    parent.communicate()
+    assert gone(pid)
+
+
+def test_a_process_that_failed_is_not_used_again():
+    pool = ProcessPool()
+    with pytest.raises(RuntimeError, match="bad"), pool.process(place()) as process:
+        raise RuntimeError("bad")
+    assert gone(process.pid)
+    assert not pool.idle[place()]

@@ -1,0 +1,147 @@
+"""What becomes of a stack whose process dies, hangs or raises: only the guilty cell has no numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import pytest
+
+from benchmark.execution import supervise as module
+from benchmark.execution.job import Ended
+from benchmark.execution.process import DeathError, StoppedError, TimeLimitError
+from benchmark.execution.supervise import TrainingError, claim, supervise
+from benchmark.store import Heartbeat, RunRecord, Store
+from benchmark.store.layout import now
+
+
+class FakeTraining:
+    """Stands for `ask`: finishes every stack but those that hold a guilty cell."""
+
+    def __init__(self, guilty, error, only_first=0):
+        self.guilty, self.error, self.only_first = set(guilty), error, only_first
+        self.asked = []
+
+    def __call__(self, job, request, seconds, stopped):
+        ids = [id for id, _ in request["cells"]]
+        self.asked.append(len(ids))
+        guilty = self.guilty & set(ids)
+        if guilty and (not self.only_first or len(self.asked) <= self.only_first):
+            raise self.error
+        return {"ended": [Ended(id, "finished").as_json() for id in ids]}
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    def install(*arguments, **keywords):
+        training = FakeTraining(*arguments, **keywords)
+        monkeypatch.setattr(module, "ask", training)
+        return training
+
+    return install
+
+
+def statuses(outcome):
+    return {ended.cell_id: ended.status for ended in outcome.ended}
+
+
+@pytest.mark.parametrize("guilty", [0, 3, 7])
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (DeathError("was killed by SIGKILL"), "killed"),
+        (TimeLimitError(), "timeout"),
+        (TrainingError("Traceback\nValueError: no"), "failed"),
+    ],
+)
+def test_the_guilty_cell_alone_has_no_numbers(fake, toy_cells, toy_job, guilty, error, status):
+    cells = toy_cells(8)
+    fake([cells[guilty].id], error)
+    job = toy_job(cells, cell_seconds=5.0)
+    found = statuses(supervise(job))
+    assert found == {cell.id: status if cell is cells[guilty] else "finished" for cell in cells}
+    (record,) = Store(job.store).records()
+    assert (record.cell_id, record.status) == (cells[guilty].id, status)
+    assert record.error
+
+
+def test_two_guilty_cells_are_both_found(fake, toy_cells, toy_job):
+    cells = toy_cells(8)
+    fake([cells[1].id, cells[6].id], DeathError("killed"))
+    found = statuses(supervise(toy_job(cells)))
+    assert sorted(found.values()) == ["finished"] * 6 + ["killed"] * 2
+
+
+def test_one_death_from_outside_keeps_the_stack_whole(fake, toy_cells, toy_job):
+    cells = toy_cells(8)
+    training = fake([cells[0].id], DeathError("killed"), only_first=1)
+    assert set(statuses(supervise(toy_job(cells))).values()) == {"finished"}
+    assert training.asked == [8, 8]
+
+
+def test_a_stopped_job_records_nothing(fake, toy_cells, toy_job):
+    cells = toy_cells(2)
+    fake([cells[0].id], StoppedError())
+    job = toy_job(cells)
+    outcome = supervise(job, stopped=lambda: True)
+    assert outcome.stopped
+    assert not outcome.ended
+    assert not Store(job.store).attempts()
+    assert not Store(job.store).heartbeats()
+
+
+def test_the_time_limit_of_a_stack_is_that_of_its_cells_together(monkeypatch, toy_cells, toy_job):
+    seen = []
+    monkeypatch.setattr(module, "ask", lambda job, request, seconds, stopped: seen.append(seconds) or {"ended": []})
+    supervise(toy_job(toy_cells(4), cell_seconds=2.5))
+    supervise(toy_job(toy_cells(4)))
+    assert seen == [10.0, None]
+
+
+# --- claims --------------------------------------------------------------------------------------------------------
+
+
+def other_beat(cells, age):
+    return Heartbeat("other-run", "7", "toy", tuple(cell.id for cell in cells), started_at=time.time() - age)
+
+
+def test_cells_that_another_living_run_trains_are_left_to_it(toy_cells, toy_job):
+    cells = toy_cells(4)
+    job = toy_job(cells)
+    Store(job.store).beat(other_beat(cells[:2], age=10))
+    mine, already, elsewhere, _ = claim(Store(job.store), job)
+    assert set(elsewhere) == {cell.id for cell in cells[:2]}
+    assert mine.cell_ids == tuple(cell.id for cell in cells[2:])
+    assert not already
+
+
+def test_the_earlier_claim_wins(toy_cells, toy_job):
+    cells = toy_cells(2)
+    job = toy_job(cells)
+    Store(job.store).beat(other_beat(cells, age=-10))
+    assert claim(Store(job.store), job)[0].cell_ids == job.cell_ids
+
+
+def test_a_dead_run_claims_nothing(toy_cells, toy_job):
+    cells = toy_cells(2)
+    job = toy_job(cells)
+    Store(job.store).beat(dataclasses.replace(other_beat(cells, age=10), pid=2**22 + 1, process_start=1.0))
+    assert claim(Store(job.store), job)[0].cell_ids == job.cell_ids
+
+
+def test_cells_that_another_run_finished_meanwhile_are_not_trained_again(fake, toy_cells, toy_job):
+    cells = toy_cells(2)
+    job = toy_job(cells)
+    store = Store(job.store)
+    store.save_run(RunRecord("run-1", started_at=now()))
+    store.save_run(RunRecord("other-run", started_at=now(), ended_at=now(), status="complete"))
+    fake([cells[0].id], DeathError("killed"))
+    supervise(dataclasses.replace(job, run_id="other-run", cells=job.cells[:1]))  # leaves a record without numbers
+    assert claim(store, job)[1] == ()
+    from benchmark.execution.records import failure
+
+    record = failure(dataclasses.replace(job, run_id="other-run"), "finished", "")
+    store.write_shard([dataclasses.replace(record, error=None, finals={"accuracy": 1.0})])
+    mine, already, _, _ = claim(store, job)
+    assert already == (cells[0].id,)
+    assert mine.cell_ids == (cells[1].id,)
