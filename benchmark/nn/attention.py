@@ -7,16 +7,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 import torch
 from torch import nn
 from torch.nn import functional
 
 from benchmark.initializer import PriorMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Role = Literal["query", "key", "value", "proj"]
 
@@ -111,6 +108,6 @@ def set_prior_mode(model: nn.Module, mode: PriorMode) -> None:
         attention.prior_mode = mode
 
 
-def prior_names(model: nn.Module) -> Iterable[str]:
+def prior_names(model: nn.Module) -> list[str]:
     """Dotted names of the prior slots, as in `model.named_parameters()`."""
     return [f"{name}.prior" for name, module in model.named_modules() if isinstance(module, Attention)]
