@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,7 @@ PAPER = "arxiv-2608.00418"
 @click.option("--only", multiple=True, metavar="CHECK", help="Only this check (repeatable).")
 @click.option("--except", "without", multiple=True, metavar="CHECK", help="Not this check (repeatable).")
 @click.option("--strict", is_flag=True, help="Warnings end with exit code 4 too.")
-@click.option("--untested", is_flag=True, help="Also tell what could not be tested, and why.")
+@click.option("--coverage", is_flag=True, help="Also tell what each check passed and could not test.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and end.")
 @click.option("--explain", metavar="CHECK", help="Rule, formula, source, power and blind spot of a check.")
 @click.option("--format", "style", type=click.Choice(["text", "json", "github", "sarif"]), default="text")
@@ -34,7 +34,7 @@ def command(
     only: tuple[str, ...],
     without: tuple[str, ...],
     strict: bool,
-    untested: bool,
+    coverage: bool,
     listing: bool,
     explain: str | None,
     style: str,
@@ -50,35 +50,35 @@ def command(
         return show_list(style)
     if explain is not None:
         return show_explanation(explain, style)
-    from leaderboard.checks.runner import check_claims
+    from leaderboard.checks.runner import Override, check_claims
     from leaderboard.claims import load
 
-    report = check_claims([load(name) for name in claims or default_claims(store)], only, without)
-    show(report, style, untested)
+    spec = last_spec(store)
+    overrides = {id: Override(wish.get("severity"), tuple(wish.get("except") or wish.get("exceptions") or ()))
+                 for id, wish in (spec.get("checks") or {}).items()}  # fmt: skip
+    report = check_claims([load(name) for name in claims or default_claims(spec)], only, without, overrides)
+    show(report, style, coverage)
     return ExitCode.FOUND if found(report, strict) else ExitCode.COMPLETE
 
 
-def default_claims(store: Path) -> tuple[str, ...]:
-    """Ids of the shipped claims that the last run compares itself with."""
+def last_spec(store: Path) -> dict[str, Any]:
+    """The experiment of the newest run in the store, as resolved; empty without one."""
+    if not (store / "runs").is_dir():
+        return {}
+    from benchmark.store.layout import Layout
+    from benchmark.store.runs import load_runs
+
+    runs, _ = load_runs(Layout(store))
+    return runs[-1].spec if runs else {}
+
+
+def default_claims(spec: dict[str, Any]) -> tuple[str, ...]:
+    """The claims an experiment names, those of the paper when it names none that can be found."""
     from leaderboard.claims.library import names
 
-    named = tuple(name for name in last_published(store) if name in names())
-    return named or (PAPER,)
-
-
-def last_published(store: Path) -> tuple[str, ...]:
-    """What the experiment of the newest run names as published numbers; empty without a readable run."""
-    import json
-
-    records = sorted(store.glob("runs/*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in records:
-        try:
-            experiment = json.loads(path.read_text(encoding="utf-8")).get("experiment")
-        except (OSError, ValueError, AttributeError):
-            continue
-        named = experiment.get("claims") if isinstance(experiment, dict) else None
-        return tuple(map(str, named if isinstance(named, list) else [named] if named else []))
-    return ()
+    named = spec.get("claims") or ()
+    listed = (named,) if isinstance(named, str) else tuple(map(str, named))
+    return tuple(name for name in listed if name in names() or Path(name).is_file()) or (PAPER,)
 
 
 def found(report: Report, strict: bool) -> bool:
@@ -88,7 +88,7 @@ def found(report: Report, strict: bool) -> bool:
     return report.count(Severity.ERROR) > 0 or (strict and report.count(Severity.WARNING) > 0)
 
 
-def show(report: Report, style: str, untested: bool) -> None:
+def show(report: Report, style: str, coverage: bool) -> None:
     """The report in the style asked for."""
     from leaderboard.checks import render
 
@@ -102,8 +102,8 @@ def show(report: Report, style: str, untested: bool) -> None:
         click.echo(render.github(report))
     else:
         click.echo(render.text(report))
-        if untested and (told := render.untested(report)):
-            click.echo(told)
+        if coverage:
+            click.echo(f"\n{render.coverage(report)}")
 
 
 def show_list(style: str) -> int:

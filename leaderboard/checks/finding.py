@@ -33,11 +33,18 @@ class Cell:
     """A number in its place."""
 
     printed: str
-    where: str
+    table: str
+    row: str = ""
+    column: str = ""
     label: str = ""
     """What it is a measurement of: method, task, metric."""
     line: int | None = None
     """Line of the file it was read from."""
+
+    @property
+    def where(self) -> str:
+        """Its place as text."""
+        return ", ".join(part for part in (self.table, self.row, self.column) if part)
 
     def __str__(self) -> str:
         label = f" ({self.label})" if self.label else ""
@@ -89,7 +96,7 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """Changes when one of the printed numbers does."""
-        text = "|".join(sorted(f"{cell.where}={cell.printed}" for cell in self.cells))
+        text = "|".join(sorted(f"{cell.where}={cell.printed}" for cell in self.cells)) or self.arithmetic
         return hashlib.sha256(f"{self.check}|{self.pattern}|{text}".encode()).hexdigest()[:8]
 
     def as_json(self) -> dict[str, Any]:
@@ -99,13 +106,14 @@ class Finding:
 
 def how_to_acknowledge(finding: Finding) -> str:
     """The line to add to the claims file to keep the number and silence the finding until it changes."""
+    before = "" if finding.path.endswith((".yaml", ".yml")) or not finding.path else "bench claims import it, then "
     if len(finding.cells) in {1, 2} and finding.count == 1:
-        table, *rest = finding.cells[0].where.split(", ")
-        row, column = ([*rest, "", ""])[:2] if len(rest) < 3 else (rest[0], ", ".join(rest[1:]))
-        place = ", ".join(f"{k}: {quoted(v)}" for k, v in (("table", table), ("row", row), ("column", column)) if v)
-        number = quoted(finding.cells[0].printed)
-        return f"ack: [{{check: {finding.check}, {place}, printed: {number}, reason: ...}}]"
-    return f"ack: [{{check: {finding.check}, printed: {finding.fingerprint}, reason: ...}}]"
+        first = finding.cells[0]
+        parts = (("table", first.table), ("row", first.row), ("column", first.column))
+        place = ", ".join(f"{name}: {quoted(value)}" for name, value in parts if value)
+        number = quoted(first.printed)
+        return f"{before}ack: [{{check: {finding.check}, {place}, printed: {number}, reason: ...}}]"
+    return f"{before}ack: [{{check: {finding.check}, printed: {finding.fingerprint}, reason: ...}}]"
 
 
 def quoted(text: str) -> str:
@@ -118,7 +126,9 @@ def cell(claim: Claim, printed: str | None = None) -> Cell:
     """The cell of a claim; `printed` where it is about another number of it, such as its delta."""
     scope = claim.scope
     label = " · ".join(part for part in (scope.method, scope.task, scope.metric) if part)
-    return Cell(claim.printed if printed is None else printed, str(claim.where), label, claim.where.line)
+    where = claim.where
+    shown = claim.printed if printed is None else printed
+    return Cell(shown, where.table, where.row, where.column, label, where.line)
 
 
 def ranked(explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:

@@ -40,11 +40,31 @@ class Check:
     on_store: Callable[..., Iterator[Finding]] | None = None
 
     @property
+    def power(self) -> str:
+        """How much it can find."""
+        return section(self.text, "Power")
+
+    @property
     def needs(self) -> tuple[Needs, ...]:
         """What it looks at."""
         claims: tuple[Needs, ...] = ("claims",) if self.on_claims else ()
         store: tuple[Needs, ...] = ("store",) if self.on_store else ()
         return claims + store
+
+
+SECTIONS = ("Formula", "Severity", "Source", "Power", "Blind spot")
+"""Headings that may occur in a check's text."""
+
+
+def section(text: str, heading: str) -> str:
+    """What a check's text says under a heading, on one line; empty when it does not."""
+    flat = " ".join(text.split())
+    start = flat.find(f"{heading}: ")
+    if start < 0:
+        return ""
+    rest = flat[start + len(heading) + 2 :]
+    ends = [rest.find(f" {other}: ") for other in SECTIONS]
+    return rest[: min((end for end in ends if end >= 0), default=len(rest))]
 
 
 def check(

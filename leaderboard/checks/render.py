@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from leaderboard.checks.finding import Finding, Severity, Verdict, how_to_acknowledge
+from leaderboard.checks.finding import Finding, Severity, how_to_acknowledge
 from leaderboard.checks.registry import Check, find
 from leaderboard.checks.runner import Report
 
@@ -85,12 +85,13 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def untested(report: Report) -> str:
-    """Check by check, what could not be tested and why."""
+def coverage(report: Report) -> str:
+    """Check by check: how many comparisons agree, what could not be tested and why, and the check's power."""
     lines = []
     for id, tally in report.tallies.items():
-        for reason, count in tally.untestable.items():
-            lines.append(f"{id:<13} {Verdict.NOT_TESTABLE}  {count} × {reason}")
+        reasons = "; ".join(f"{count} not testable: {reason}" for reason, count in tally.untestable.items())
+        told = "; ".join(part for part in (f"{tally.passed} agree", reasons) if part)
+        lines += [f"{id:<13} {report.verdict(id)}: {told}", *wrapped(" " * 14, f"power: {find(id).power}", " " * 21)]
     return "\n".join(lines)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase as fnmatch
 from typing import Any
 
 from leaderboard.checks.evidence import Evidence
 from leaderboard.checks.finding import Finding, Severity, Tally, Verdict
-from leaderboard.checks.registry import Check, select
+from leaderboard.checks.registry import Check, find, select
 from leaderboard.claims.model import Acknowledgement, ClaimSet
 
 AT_MOST = 6
@@ -55,20 +56,53 @@ class Report:
             "seconds": round(self.seconds, 3),
             "unreadable": self.unreadable,
             "checks": {
-                id: {"verdict": self.verdict(id), "passed": tally.passed, "not_testable": tally.untestable}
+                id: {
+                    "verdict": self.verdict(id),
+                    "passed": tally.passed,
+                    "not_testable": tally.untestable,
+                    "power": find(id).power,
+                }
                 for id, tally in self.tallies.items()
             },
             "findings": [finding.as_json() for finding in self.findings],
         }
 
 
-def check_claims(sets: Iterable[ClaimSet], only: Sequence[str] = (), without: Sequence[str] = ()) -> Report:
-    """Run the checks that need claims over every set.
+@dataclass(frozen=True)
+class Override:
+    """How an experiment wants one check to be run."""
+
+    severity: str | None = None
+    """`error`, `warning`, `info`, or `off`; None: the check's own."""
+    exceptions: tuple[str, ...] = ()
+    """Names of tasks, methods or metrics the check leaves alone, `*` and `?` allowed."""
+
+
+def overridden(finding: Finding, override: Override | None) -> Finding | None:
+    """The finding as the experiment wants it; None when it is not to be told. What passes is never raised."""
+    if override is None:
+        return finding
+    names = {name for cell in finding.cells for name in cell.label.split(" · ")}
+    if override.severity == "off" or any(fnmatch(name, pattern) for name in names for pattern in override.exceptions):
+        return None
+    if override.severity is None or finding.severity is Severity.INFO:
+        return finding
+    return replace(finding, severity=Severity(override.severity))
+
+
+def check_claims(
+    sets: Iterable[ClaimSet],
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    overrides: Mapping[str, Override] | None = None,
+) -> Report:
+    """Run the checks that need claims over every set; `overrides` by id, as `checks` of an experiment gives them.
 
     Raises:
         UsageError: `only` or `without` names no check.
     """
     start = time.perf_counter()
+    wishes = {find(id).id: override for id, override in (overrides or {}).items()}
     checks = [check for check in select(only, without) if check.on_claims is not None]
     report = Report(tallies={check.id: Tally() for check in checks})
     for claims in sets:
@@ -77,7 +111,8 @@ def check_claims(sets: Iterable[ClaimSet], only: Sequence[str] = (), without: Se
         report.numbers += count_numbers(claims)
         report.unreadable += [f"{claim.printed!r} in {claim.where}" for claim in evidence.unreadable if claim.printed]
         for check in checks:
-            report.findings += run_one(check, evidence, report.tallies[check.id])
+            told = run_one(check, evidence, report.tallies[check.id], wishes.get(check.id))
+            report.findings += told
     report.findings.sort(key=lambda finding: (finding.acknowledged is not None, RANK[finding.severity]))
     report.seconds = time.perf_counter() - start
     return report
@@ -88,13 +123,13 @@ def count_numbers(claims: ClaimSet) -> int:
     return sum(1 + (c.spread is not None) + (c.delta is not None) + len(c.values) for c in claims.claims)
 
 
-def run_one(check: Check, evidence: Evidence, tally: Tally) -> list[Finding]:
+def run_one(check: Check, evidence: Evidence, tally: Tally, wish: Override | None = None) -> list[Finding]:
     """One check over one set: acknowledged findings marked, many of one pattern summed up."""
     if check.on_claims is None:
         return []
-    findings = [
-        replace(finding, source=evidence.set.id, path=evidence.set.path) for finding in check.on_claims(evidence, tally)
-    ]
+    source, path = evidence.set.id, evidence.set.path
+    wished = (overridden(finding, wish) for finding in check.on_claims(evidence, tally))
+    findings = [replace(finding, source=source, path=path) for finding in wished if finding is not None]
     return summed_up([acknowledge(finding, evidence) for finding in findings])
 
 
@@ -127,9 +162,9 @@ def summed_up(findings: list[Finding]) -> list[Finding]:
     """Findings of one pattern, more than a reader wants one by one, as one with a count and the first cells."""
     patterns: dict[tuple[Any, ...], list[Finding]] = defaultdict(list)
     for finding in findings:
-        patterns[(finding.severity, finding.verdict, finding.pattern or id(finding), finding.acknowledged)].append(
-            finding
-        )
+        table = finding.cells[0].table if finding.cells else ""
+        pattern = finding.pattern or id(finding)
+        patterns[(finding.severity, finding.verdict, pattern, table, finding.acknowledged)].append(finding)
     result: list[Finding] = []
     for same in patterns.values():
         result += same if len(same) <= AT_MOST else [_sum(same)]
@@ -138,7 +173,7 @@ def summed_up(findings: list[Finding]) -> list[Finding]:
 
 def _sum(same: list[Finding]) -> Finding:
     first = same[0]
-    table = first.cells[0].where.split(", ")[0]
+    table = first.cells[0].table
     return replace(
         first,
         message=f"{len(same)} cells of {table}: {first.pattern}; for example {first.message}",

@@ -24,7 +24,7 @@ def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     round, and where lower is better an improvement may be printed as a positive number.
     Severity: an error where the baseline is named; a warning where every row of the column was tried in vain.
     Source: three-interval rule; arXiv:2608.00418 Tables 3 and 5; huggingface/pytorch-image-models@aa4b5850:results.
-    Power: of the 9 d one-digit edits of a value with d digits all but those of the last digit by one are found.
+    Power: of single-digit edits of a four-digit value 92.8 % are found (90.5 % at three digits, 94.3 % at five).
     Blind spot: a wrong value with the difference computed from it.
     """
     for number in evidence.numbers:
@@ -41,15 +41,32 @@ def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 
 
 def baselines(evidence: Evidence, number: Number) -> list[Number]:
-    """Numbers the printed difference may refer to, those of the same table if there are any."""
+    """Numbers the printed difference may refer to, those of the same table if there are any.
+
+    Where no baseline is named it is the only row of the column that the difference fits.
+    """
     stated = number.claim.delta
     key = key_of(number.scope)
     if stated is None or key is None:
         return []
+    if stated.baseline is None and stated.task is None:
+        fitting = fitting_rows(evidence, number)
+        return fitting if len(fitting) == 1 else []
     wanted = (fold(stated.task) or key[0], key[1], fold(stated.baseline) or key[2])
     found = [n for n in evidence.by_key.get(wanted, ()) if n is not number and not relate(n.scope, number.scope).differ]
     same = [n for n in found if n.claim.where.table == number.claim.where.table]
     return same or found
+
+
+def fitting_rows(evidence: Evidence, number: Number) -> list[Number]:
+    """Rows of the number's column that its printed difference can be a difference to."""
+    stated = number.claim.delta
+    printed = parse(stated.printed, number.claim.rounding) if stated else None
+    if printed is None:
+        return []
+    lower = number.claim.direction == "min"
+    rows = [n for n in _rivals(evidence, number) if n is not number]
+    return [n for n in rows if agrees(number.reported, n.reported, printed, None, lower)]
 
 
 def agrees(
@@ -66,7 +83,7 @@ def agrees(
 
 
 def _named_baseline(evidence: Evidence, number: Number, printed: Reported, tally: Tally) -> Iterator[Finding]:
-    bases = baselines(evidence, number)
+    bases = fitting_rows(evidence, number) if _unnamed(number) else baselines(evidence, number)
     if not bases:
         tally.skip("no number for the baseline")
         return
@@ -106,13 +123,13 @@ def _disagree(
     unknown = relate(value.scope, base.scope).unknown if value is number else relate(value.scope, number.scope).unknown
     pattern, found = _other_row(evidence, value, base, printed)
     tied = pattern.startswith(TIED)
-    where = "" if value is number else f" of {value.claim.where.table}"
+    where = "" if value is number else f"with {value.claim.where.table}'s value "
     return report(
         "DELTA",
-        Severity.WARNING if unknown else Severity.ERROR,
+        Severity.WARNING if unknown or _unnamed(number) else Severity.ERROR,
         verdict,
         policy,
-        f"{difference(a, b)}{where}, printed ({printed.text}) in {number.claim.where.table}",
+        f"{where}{difference(a, b)}, printed ({printed.text}) in {number.claim.where.table}",
         [cell(value.claim), cell(base.claim), cell(number.claim, f"({printed.text})")],
         f"{difference(a, b)}, in {exact}; printed {printed.text} stands for {printed.interval()}; "
         f"apart by {show(abs(a.value - b.value - printed.value), digits)}, "
@@ -125,6 +142,12 @@ def _disagree(
         nearest=(f"({show_signed(a.value - b.value, printed.decimals)})",),
         pattern=pattern or f"differences of column {number.claim.where.column} in {number.claim.where.table}",
     )
+
+
+def _unnamed(number: Number) -> bool:
+    """Whether the source does not say what the difference is to."""
+    stated = number.claim.delta
+    return stated is None or (stated.baseline is None and stated.task is None)
 
 
 def show_signed(value: Fraction, decimals: int) -> str:
@@ -201,19 +224,22 @@ def _readings(a: Reported, b: Reported, d: Reported) -> Iterator[Explanation]:
     """The difference read another way."""
     backwards = (b.interval() - a.interval()).meets(d.interval())
     yield Explanation("the sign is reversed", f"{difference(b, a)}", backwards)
-    for name, over in (("the baseline", b), ("the value", a)):
-        if relative := quotient(a, b, over):
+    for name, over, over_value in (("the baseline", b, False), ("the value", a, True)):
+        if relative := quotient(a, b, over_value):
             middle = show((a.value - b.value) / over.value * 100, max(d.decimals, 0))
             yield Explanation(f"a percentage of {name}", f"{middle} %", relative.meets(d.interval()))
 
 
-def quotient(a: Reported, b: Reported, over: Reported) -> Interval | None:
-    """(a − b) / over in percent; monotone in a and b, so the corners bound it. None where `over` may be zero."""
-    if over.interval().lo <= 0 <= over.interval().hi:
-        return None
+def quotient(a: Reported, b: Reported, over_value: bool = False) -> Interval | None:
+    """(a − b) / b, or (a − b) / a, in percent; monotone in a and b, so the corners bound it.
+
+    None where the divisor may be zero.
+    """
     first, second = a.interval(), b.interval()
+    if 0 in (first if over_value else second):
+        return None
     corners = [(x, y) for x in (first.lo, first.hi) for y in (second.lo, second.hi)]
-    ends = [(x - y) / (y if over is b else x) * 100 for x, y in corners]
+    ends = [(x - y) / (x if over_value else y) * 100 for x, y in corners]
     return Interval(min(ends), max(ends))
 
 
@@ -223,9 +249,8 @@ def _any_baseline(evidence: Evidence, number: Number, printed: Reported, tally: 
     if not rows:
         tally.skip("no baseline named and no other row")
         return
-    lower = number.claim.direction == "min"
-    if any(agrees(number.reported, n.reported, printed, None, lower) for n in rows):
-        tally.ok()
+    if fitting_rows(evidence, number):
+        yield from _named_baseline(evidence, number, printed, tally)
         return
     relative = [n for n in rows if _as_percent(number.reported, n.reported, printed)]
     if relative:
@@ -257,7 +282,7 @@ def _rivals(evidence: Evidence, number: Number) -> list[Number]:
 
 
 def _as_percent(a: Reported, b: Reported, d: Reported) -> bool:
-    spans = [quotient(a, b, over) for over in (a, b)]
+    spans = [quotient(a, b, over_value) for over_value in (False, True)]
     return any(span is not None and (span.meets(d.interval()) or span.scale(-1).meets(d.interval())) for span in spans)
 
 
@@ -280,7 +305,7 @@ def relative(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             tally.skip("no number for the baseline")
             continue
         a, b = number.reported, bases[0].reported
-        over_old = quotient(a, b, b)
+        over_old = quotient(a, b)
         if over_old is None:
             tally.skip("the baseline may be zero")
         elif _either_sign(over_old, printed, number):
@@ -297,7 +322,7 @@ def _either_sign(span: Interval, printed: Reported, number: Number) -> bool:
 
 def _wrong_ratio(number: Number, base: Number, printed: Reported, over_old: Interval) -> Finding:
     a, b = number.reported, base.reported
-    over_new = quotient(a, b, a)
+    over_new = quotient(a, b, over_value=True)
     ratio = show((a.value - b.value) / b.value * 100, 2)
     explanations = [Explanation("meant in points", difference(a, b), agrees(a, b, printed))]
     if over_new is not None:

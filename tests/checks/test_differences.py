@@ -1,0 +1,111 @@
+"""Printed differences: signs, baselines nobody names, readings tried before anything is called impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from leaderboard.checks.finding import Finding, Severity, Verdict
+from leaderboard.checks.runner import Report
+from leaderboard.claims.model import Claim
+
+BASE = {"task": "A", "metric": "accuracy", "budget": "1 epoch", "unit": "percent"}
+
+
+def table(make: Callable[..., Claim], value: str, base: str, delta: dict[str, Any], **fields: Any) -> list[Claim]:
+    shared = {**BASE, **fields}
+    return [
+        make(value, method="mine", row="mine", delta=delta, **shared),
+        make(base, method="base", row="base", **shared),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "base", "delta", "direction"),
+    [
+        ("85.82", "83.38", "+2.44", "max"),
+        ("85.82", "83.38", "+2.4", "max"),
+        ("85.8", "83.38", "+2.44", "max"),
+        ("10.40", "10.42", "-0.02", "min"),
+        ("10.40", "10.42", "+0.02", "min"),
+        ("10.40", "10.42", "0.02", "min"),
+        ("83.38", "85.82", "2.44", "max"),
+        ("1.00", "1.00", "+0.01", "max"),
+    ],
+)
+def test_sound_difference_passes(
+    make: Callable[..., Claim], run: Callable[..., Report], value: str, base: str, delta: str, direction: str
+) -> None:
+    claims = table(make, value, base, {"printed": delta, "baseline": "base"}, direction=direction)
+    report = run("DELTA", *claims)
+    assert report.findings == []
+    assert report.verdict("DELTA") is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("value", "base", "delta", "explanation"),
+    [
+        ("85.82", "83.38", "-2.44", "the sign is reversed"),
+        ("26.22", "23.41", "+12.00", "a percentage of the baseline"),
+        ("26.22", "23.41", "+10.72", "a percentage of the value"),
+        ("85.92", "83.38", "+2.44", "a slip in the value"),
+        ("85.82", "83.38", "+4.24", "a slip in the difference"),
+    ],
+)
+def test_reading_that_fits_is_named(
+    make: Callable[..., Claim],
+    run: Callable[..., Report],
+    single: Callable[[Report], Finding],
+    value: str,
+    base: str,
+    delta: str,
+    explanation: str,
+) -> None:
+    claims = table(make, value, base, {"printed": delta, "baseline": "base"}, direction="max")
+    finding = single(run("DELTA", *claims))
+    assert finding.severity is Severity.ERROR
+    assert any(e.fits and e.title.startswith(explanation) for e in finding.explanations)
+    fits = [e.fits for e in finding.explanations]
+    assert fits == sorted(fits, reverse=True), "those that fit come first"
+
+
+def test_difference_to_another_row_is_named(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    claims = table(make, "85.82", "83.38", {"printed": "+1.02", "baseline": "base"}, column="acc")
+    third = make("84.80", method="third", row="third", column="acc", **BASE)
+    finding = single(run("DELTA", *claims, third))
+    assert finding.explanations[0].title == "another baseline row"
+    assert "with row third" in finding.explanations[0].arithmetic
+
+
+def test_difference_without_a_named_baseline_may_be_to_any_row(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    assert run("DELTA", *table(make, "85.82", "83.38", {"printed": "+2.44"})).findings == []
+    assert run("DELTA", *table(make, "26.22", "23.41", {"printed": "12.0"})).findings == []
+
+
+def test_difference_to_no_row_at_all_is_a_warning(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    finding = single(run("DELTA", *table(make, "85.82", "83.38", {"printed": "+7.77"})))
+    assert finding.severity is Severity.WARNING
+
+
+def test_missing_baseline_is_not_testable(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    report = run("DELTA", *table(make, "85.82", "83.38", {"printed": "+2.44", "baseline": "nobody"}))
+    assert report.verdict("DELTA") is Verdict.NOT_TESTABLE
+    assert report.tallies["DELTA"].untestable == {"no number for the baseline": 1}
+
+
+def test_equal_value_and_baseline_have_no_relative_gain(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    delta = {"printed": "0.00", "baseline": "base", "relative": True}
+    assert run("REL", *table(make, "23.41", "23.41", delta)).findings == []
+
+
+def test_zero_baseline_is_not_testable(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    delta = {"printed": "5.00", "baseline": "base", "relative": True}
+    assert run("REL", *table(make, "23.41", "0.00", delta)).tallies["REL"].untestable == {"the baseline may be zero": 1}

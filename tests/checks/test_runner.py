@@ -1,0 +1,122 @@
+"""Selecting checks, acknowledging findings, summing up, and the formats reviewers and machines read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark.errors import UsageError
+from leaderboard.checks import page, render
+from leaderboard.checks.finding import Severity, Verdict
+from leaderboard.checks.registry import catalogue, find, select
+from leaderboard.checks.runner import Report, check_claims
+from leaderboard.claims.model import Claim, ClaimSet
+
+SAME = {"task": "A", "metric": "accuracy", "method": "mine", "budget": "1 epoch", "unit": "percent"}
+
+
+def pair(make: Callable[..., Claim], **left: Any) -> tuple[Claim, Claim]:
+    return make("85.92", **SAME, **left), make("85.82", table="Table 2", **SAME)
+
+
+def ack(printed: str, check: str = "XT-DUP") -> list[dict[str, str]]:
+    return [{"check": check, "printed": printed, "reason": "typing error, erratum sent"}]
+
+
+def test_acknowledged_finding_no_longer_counts(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    report = run("XT-DUP", *pair(make, ack=ack("85.92")))
+    assert report.count(Severity.ERROR) == 0
+    assert report.findings[0].acknowledged == "typing error, erratum sent"
+    assert "kept because typing error" in render.text(report)
+
+
+def test_acknowledgement_expires_when_the_number_changes(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    report = run("XT-DUP", *pair(make, ack=ack("85.93")))
+    assert report.count(Severity.ERROR) == 1
+    assert "acknowledged as 85.93" in report.findings[0].note
+
+
+def test_acknowledgement_of_another_check_does_not_count(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    assert run("XT-DUP", *pair(make, ack=ack("85.92", "DELTA"))).count(Severity.ERROR) == 1
+
+
+def test_finding_about_many_cells_is_acknowledged_by_its_fingerprint(make: Callable[..., Claim]) -> None:
+    claims = tuple(make(f"8{i}.0", task=f"T{i}", method="mine", metric="accuracy", n=5) for i in range(4))
+    first = check_claims([ClaimSet(id="t", claims=claims)], ["MISS-SD"])
+    assert first.count(Severity.WARNING) == 1
+    kept = ClaimSet.model_validate({"id": "t", "claims": claims, "ack": ack(first.findings[0].fingerprint, "MISS-SD")})
+    assert check_claims([kept], ["MISS-SD"]).count(Severity.WARNING) == 0
+
+
+def test_findings_of_one_pattern_become_one_with_a_count(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    claims = [make(f"{100 + i}.5", row=str(i), column="acc", **{**SAME, "method": f"m{i}"}) for i in range(9)]
+    report = run("DOMAIN", *claims)
+    assert [finding.count for finding in report.findings] == [9]
+    assert "... 9 findings in all" in render.text(report)
+    assert len(run("DOMAIN", *claims[:6]).findings) == 6
+
+
+def test_empty_set_is_no_fault() -> None:
+    report = check_claims([ClaimSet(id="empty")])
+    assert report.findings == []
+    assert report.numbers == 0
+    assert "0 errors" in render.text(report)
+
+
+def test_selection_keeps_the_order_of_the_catalogue() -> None:
+    assert [check.id for check in select(["delta", "XT-DUP", "REL%"])] == ["XT-DUP", "DELTA", "REL"]
+    assert "PREC" not in {check.id for check in select(without=["prec"])}
+
+
+def test_unknown_check_is_told_with_a_near_one() -> None:
+    with pytest.raises(UsageError, match="did you mean 'DELTA'"):
+        find("DLETA")
+
+
+def test_catalogue_numbers_are_unique() -> None:
+    numbers = [check.number for check in catalogue()]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_json_report_holds_verdicts_power_and_arithmetic(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    data = json.loads(json.dumps(run("XT-DUP", *pair(make)).as_json(), ensure_ascii=False))
+    assert data["errors"] == 1
+    assert data["checks"]["XT-DUP"]["verdict"] == Verdict.FAIL
+    assert "95 %" in data["checks"]["XT-DUP"]["power"]
+    assert "|85.92 − 85.82| = 0.10" in data["findings"][0]["arithmetic"]
+    assert data["findings"][0]["acknowledge"].startswith("ack: [{check: XT-DUP, table: Table 1, printed: 85.92")
+
+
+def test_github_annotation_escapes_what_a_command_reserves(make: Callable[..., Claim]) -> None:
+    claims = ClaimSet(id="t", path="a,b:c.yaml", claims=pair(make))
+    line = render.github(check_claims([claims], ["XT-DUP"])).splitlines()[0]
+    assert line.startswith("::error file=a%2Cb%3Ac.yaml,title=XT-DUP::mine on A, accuracy: 85.92 in Table 1")
+    assert "%0A" in line
+
+
+def test_sarif_has_a_rule_for_every_result(make: Callable[..., Claim]) -> None:
+    claims = ClaimSet(id="t", path="claims.yaml", claims=pair(make, ack=ack("85.92")))
+    log = render.sarif(check_claims([claims], ["XT-DUP", "DELTA"]), "1.0")
+    run = log["runs"][0]
+    result = run["results"][0]
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "XT-DUP"
+    assert result["level"] == "error"
+    assert result["suppressions"][0]["justification"] == "typing error, erratum sent"
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "claims.yaml"
+
+
+def test_page_of_checks_is_up_to_date() -> None:
+    shipped = Path(__file__).parents[2] / "docs" / "checks.md"
+    assert shipped.read_text(encoding="utf-8") == page.page(), "python -m leaderboard.checks.page > docs/checks.md"
