@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leaderboard.claims.model import Claim, ClaimSet
 
 FORMATS = ("latex", "markdown", "html", "csv", "yaml", "parquet")
-"""As `leaderboard.claims.importers.FORMATS` (a test holds them equal); written out so that `--help` need not import it."""
+"""As `leaderboard.claims.importers.FORMATS` (a test holds them equal); written out so that `--help` imports nothing."""
 
 SHOWN_UNREAD = 40
 
@@ -151,9 +151,8 @@ def _print_result(result: ImportResult, verbose: bool) -> None:
         missing = f", {table.missing} missing" if table.missing else ""
         size = f" in {table.rows} × {table.columns} cells" if table.rows else ""
         place = f"  line {table.line}" if table.line else ""
-        click.echo(
-            f"  {table.name}{place}: {table.numbers} numbers{missing}{size}; {table.axes}{' (assumed)' if table.assumed else ''}"
-        )
+        axes = table.axes + (" (assumed)" if table.assumed else "")
+        click.echo(f"  {table.name}{place}: {table.numbers} numbers{missing}{size}; {axes}")
         for note in table.notes:
             click.echo(f"    note: {note}")
     for note in result.notes:

@@ -24,30 +24,40 @@ from benchmark.errors import BenchError
 from leaderboard.claims.importers import import_file
 
 SECONDS_PER_INPUT = 5.0
-"""Wall time after which an input counts as a hang; inputs are at most a few hundred kB, typical ones take milliseconds."""
+"""Wall time after which an input counts as a hang; inputs are at most 200 kB, typical ones take milliseconds."""
 TABLES = Path(__file__).parent.parent / "claims" / "importers" / "tables"
 SUFFIXES = {"latex": ".tex", "markdown": ".md", "html": ".html", "csv": ".csv", "yaml": ".yaml"}
 
 TOKENS = {
     "latex": [
-        "\\\\", "&", "{", "}", "$", "%", "\\multicolumn{9999}{c}{", "\\multirow{-99}{*}{", "\\begin{tabular}{ll}", "\\end{tabular}",
-        "\\begin{table}", "\\end{table}", "\\hline", "\\midrule", "\\cmidrule(lr){1-", "\\textbf{", "_{", "^{", "\\pm", "\\caption{",
-        "\\newcommand{\\a}[1]{\\a{#1}\\a{#1}}\\a{x}", "\\def\\b#1{#1#1#1#1}\\b{\\b{\\b{\\b{\\b{1}}}}}", "\\num{1e9999}", "\\\\[", "#1", "#",
-        "\\", "\\begin{verbatim}", "\\end{verbatim}", "\\verb|&|", "\\makecell{a\\\\b}", "[", "]", "\\diagbox{a}{b}", "\\begin{", "\\end{",
-        "\\input{x}", "\\color{", "\\SI{1}{\\percent}", "~", "\n\n", "1.5", "(+2.4)", "--", "\\footnote{", "\\newcommand{\\", "\\endhead",
+        "\\\\", "&", "{", "}", "$", "%", "\\multicolumn{9999}{c}{", "\\multirow{-99}{*}{", "\\begin{tabular}{ll}",
+        "\\end{tabular}",
+        "\\begin{table}", "\\end{table}", "\\hline", "\\midrule", "\\cmidrule(lr){1-", "\\textbf{", "_{", "^{", "\\pm",
+        "\\caption{",
+        "\\newcommand{\\a}[1]{\\a{#1}\\a{#1}}\\a{x}", "\\def\\b#1{#1#1#1#1}\\b{\\b{\\b{\\b{\\b{1}}}}}",
+        "\\num{1e9999}", "\\\\[", "#1", "#",
+        "\\", "\\begin{verbatim}", "\\end{verbatim}", "\\verb|&|", "\\makecell{a\\\\b}", "[", "]", "\\diagbox{a}{b}",
+        "\\begin{", "\\end{",
+        "\\input{x}", "\\color{", "\\SI{1}{\\percent}", "~", "\n\n", "1.5", "(+2.4)", "--", "\\footnote{",
+        "\\newcommand{\\", "\\endhead",
     ],
     "markdown": [
-        "|", "|---|", "---", "\n", "**", "__", "*", "_", "<b>", "</b>", "<table>", "</table>", "<td colspan=999>", "`", "\\|", "$", "[", "](",
+        "|", "|---|", "---", "\n", "**", "__", "*", "_", "<b>", "</b>", "<table>", "</table>", "<td colspan=999>", "`",
+        "\\|", "$", "[", "](",
         "<sup>", "~~", "|:-:|", "<!--", "![", "&nbsp;", "&#0;", "&#x110000;", "# ", "± 0.3", "(+1.2)", "<", "\\",
     ],
     "html": [
-        "<table>", "</table>", "<tr>", "<td>", "<th>", "<td rowspan=99999>", "<td colspan='99999'>", "<thead>", "<caption>", "<!--", "-->",
-        "<![CDATA[", "<script>", "</script>", "<svg>", "<b>", "</b>", "<sup>", "&", "&#", "&#xFFFFFFFFF;", "<a href='", "\"", "'", "<", ">",
+        "<table>", "</table>", "<tr>", "<td>", "<th>", "<td rowspan=99999>", "<td colspan='99999'>", "<thead>",
+        "<caption>", "<!--", "-->",
+        "<![CDATA[", "<script>", "</script>", "<svg>", "<b>", "</b>", "<sup>", "&", "&#", "&#xFFFFFFFFF;", "<a href='",
+        "\"", "'", "<", ">",
         "</", "<?", "<!", "<!DOCTYPE", "<td", "/>", "1.5", "&plusmn;", "<table><tr><td>", "<style>",
     ],
-    "csv": [",", ";", "\t", "\"", "\"\"", "\n", "\r", "\r\n", "'", "1,5", "1.5", "|", "#", "printed", "=1+1", "1e400", "nan", "-", "\ufeff"],
+    "csv": [",", ";", "\t", "\"", "\"\"", "\n", "\r", "\r\n", "'", "1,5", "1.5", "|", "#", "printed", "=1+1", "1e400",
+    "nan", "-", "\ufeff"],
     "yaml": [
-        ":", "- ", "{", "}", "[", "]", "&a ", "*a", "|", ">", "'", "\"", "#", "?", "!!python/object:os.system ", "<<: *a", "\n", "  ", "---", "...",
+        ":", "- ", "{", "}", "[", "]", "&a ", "*a", "|", ">", "'", "\"", "#", "?", "!!python/object:os.system ",
+        "<<: *a", "\n", "  ", "---", "...",
         "claims:", "printed:", "1e400", ".nan", "~", "tables:", "\t", "%YAML 1.1", "@", "`",
     ],
 }  # fmt: skip
@@ -59,7 +69,8 @@ BOMBS: dict[str, list[Callable[[int], str]]] = {
         lambda n: "\\begin{tabular}{l}" + "\\multicolumn{400}{c}{1} & " * n + "\\end{tabular}",
         lambda n: "\\begin{tabular}{l}" + "\\multirow{9999}{*}{1} & \\\\" * n + "\\end{tabular}",
         lambda n: "".join(f"\\newcommand{{\\{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}}}{{"
-                          f"\\{chr(97 + (i + 1) % 26)}{chr(97 + (i + 1) // 26 % 26)}" * 1 + "}" for i in range(min(n, 600)))
+                          f"\\{chr(97 + (i + 1) % 26)}{chr(97 + (i + 1) // 26 % 26)}" * 1 + "}" for i in range(min(n,
+                              600)))
         + "\\begin{tabular}{l}\\aa\\end{tabular}",
         lambda n: "\\begin{tabular}{l}" + "x_" * n + "\\end{tabular}",
         lambda n: "\\caption{" * n,
@@ -70,25 +81,37 @@ BOMBS: dict[str, list[Callable[[int], str]]] = {
     ],
     "markdown": [
         lambda n: "|a|b|\n|-|-|\n" + "|1|2|\n" * n, lambda n: "|" * n + "\n" + "|-" * n + "|\n" + "|1" * n,
-        lambda n: "|a|\n|-|\n|" + "*" * n + "1|", lambda n: "|a|\n|-|\n|" + "[" * n + "1|", lambda n: "|a|\n|-|\n|" + "<b>" * n + "1|",
-        lambda n: "|a|\n|-|\n|" + "`" * n + "1|", lambda n: "|a|b|\n" * n, lambda n: "-|" * n, lambda n: "|a|\n|-|\n|" + "_a" * n + "|",
-        lambda n: "<table><tr><td>" * n + "1", lambda n: "|a|\n|-|\n|" + "$" * n + "|", lambda n: "\n" * n + "|a|\n|-|\n|1|\n",
+        lambda n: "|a|\n|-|\n|" + "*" * n + "1|", lambda n: "|a|\n|-|\n|" + "[" * n + "1|",
+            lambda n: "|a|\n|-|\n|" + "<b>" * n + "1|",
+        lambda n: "|a|\n|-|\n|" + "`" * n + "1|", lambda n: "|a|b|\n" * n, lambda n: "-|" * n,
+            lambda n: "|a|\n|-|\n|" + "_a" * n + "|",
+        lambda n: "<table><tr><td>" * n + "1", lambda n: "|a|\n|-|\n|" + "$" * n + "|",
+            lambda n: "\n" * n + "|a|\n|-|\n|1|\n",
     ],
     "html": [
-        lambda n: "<table><tr><td>" * n + "1", lambda n: "<table><tr>" + "<td colspan=400 rowspan=20000>1" * n, lambda n: "<div>" * n,
-        lambda n: "<table><tr><td>" + "<b>" * n + "1", lambda n: "<!--" * n, lambda n: "<" * n, lambda n: "<a " * n, lambda n: "</" * n,
-        lambda n: "<![" * n, lambda n: "<?" * n, lambda n: "&" * n, lambda n: "&#" * n, lambda n: "<a b='" * n, lambda n: "<script>" * n,
-        lambda n: "<table>" + "<tr><td>1<td>2" * n, lambda n: "<td x=" * n, lambda n: "<!DOCTYPE" * n, lambda n: "<svg><script>" * n,
+        lambda n: "<table><tr><td>" * n + "1", lambda n: "<table><tr>" + "<td colspan=400 rowspan=20000>1" * n,
+            lambda n: "<div>" * n,
+        lambda n: "<table><tr><td>" + "<b>" * n + "1", lambda n: "<!--" * n, lambda n: "<" * n, lambda n: "<a " * n,
+            lambda n: "</" * n,
+        lambda n: "<![" * n, lambda n: "<?" * n, lambda n: "&" * n, lambda n: "&#" * n, lambda n: "<a b='" * n,
+            lambda n: "<script>" * n,
+        lambda n: "<table>" + "<tr><td>1<td>2" * n, lambda n: "<td x=" * n, lambda n: "<!DOCTYPE" * n,
+            lambda n: "<svg><script>" * n,
     ],
     "csv": [
-        lambda n: "a," * n, lambda n: "a\n" * n, lambda n: "\"" * n, lambda n: "\"a" * n, lambda n: "m,x\n" + "a,1.5\n" * n,
-        lambda n: ",".join("abc" for _ in range(n)) + "\n" + ",".join("1" for _ in range(n)), lambda n: "a,b\n1," + "9" * n,
+        lambda n: "a," * n, lambda n: "a\n" * n, lambda n: "\"" * n, lambda n: "\"a" * n,
+            lambda n: "m,x\n" + "a,1.5\n" * n,
+        lambda n: ",".join("abc" for _ in range(n)) + "\n" + ",".join("1" for _ in range(n)),
+            lambda n: "a,b\n1," + "9" * n,
         lambda n: "\n".join(";" * (i % 7) for i in range(n)),
     ],
     "yaml": [
-        lambda n: "[" * n, lambda n: "{" * n, lambda n: "a: " * n, lambda n: "- " * n + "1", lambda n: "a:\n" + "- 1\n" * n,
-        lambda n: "&a [" + "*a," * n + "]", lambda n: "\n".join(f"{' ' * i}a{i}:" for i in range(min(n, 400))), lambda n: "? " * n,
-        lambda n: "a: &a [x]\n" + "\n".join(f"b{i}: [*a, *a]" for i in range(n)), lambda n: "'" * n, lambda n: "id: x\nclaims: [" + "{}," * n + "]",
+        lambda n: "[" * n, lambda n: "{" * n, lambda n: "a: " * n, lambda n: "- " * n + "1",
+            lambda n: "a:\n" + "- 1\n" * n,
+        lambda n: "&a [" + "*a," * n + "]", lambda n: "\n".join(f"{' ' * i}a{i}:" for i in range(min(n, 400))),
+            lambda n: "? " * n,
+        lambda n: "a: &a [x]\n" + "\n".join(f"b{i}: [*a, *a]" for i in range(n)), lambda n: "'" * n,
+            lambda n: "id: x\nclaims: [" + "{}," * n + "]",
     ],
 }  # fmt: skip
 
@@ -172,7 +195,17 @@ def flip(random_: random.Random, data: bytearray, seeds: list[bytes], kind: str)
 def raw_byte(random_: random.Random, data: bytearray, seeds: list[bytes], kind: str) -> None:
     at = random_.randrange(len(data) + 1)
     invalid = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80")
-    valid = (b"\x00", b"\r", b"\x1a", b"\xef\xbb\xbf", b"\xe2\x80\xae", b"\xc2\x85", b"\xe2\x80\xa8", b"\xc2\xb1", b"\xe2\x88\x92")
+    valid = (
+        b"\x00",
+        b"\r",
+        b"\x1a",
+        b"\xef\xbb\xbf",
+        b"\xe2\x80\xae",
+        b"\xc2\x85",
+        b"\xe2\x80\xa8",
+        b"\xc2\xb1",
+        b"\xe2\x88\x92",
+    )
     data[at:at] = random_.choice(invalid if random_.random() < 0.05 else valid)
 
 
@@ -297,7 +330,8 @@ def main() -> int:
         return 0
     outcome = run(arguments.inputs, arguments.seed, progress=True)
     say(
-        f"{outcome.inputs} inputs in {outcome.seconds:.0f} s: {outcome.read} read ({outcome.numbers} numbers), {outcome.refused} refused "
+        f"{outcome.inputs} inputs in {outcome.seconds:.0f} s: {outcome.read} read ({outcome.numbers} numbers), "
+        f"{outcome.refused} refused "
         f"{dict(outcome.reasons)}, {len(outcome.crashes)} crashes, {len(outcome.slow)} over {SECONDS_PER_INPUT} s, "
         f"slowest {outcome.slowest:.2f} s, peak memory {peak_mebibytes():.0f} MiB"
     )

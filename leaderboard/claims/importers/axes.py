@@ -90,7 +90,7 @@ def _other(kind: str) -> str:
 
 
 def _column_word(grid: Grid, layout: Layout, block: Block, heads: list[str]) -> str | None:
-    """`Method` or `Data set` written across the columns, or behind the backslash of a corner such as `Task \\\\ Method`."""
+    """`Method` or `Data set` written across the columns, or behind the backslash of a corner, `Task \\\\ Method`."""
     for row in block.header:
         for column in range(layout.label_columns, grid.columns):
             kind = words.head_kind(grid.rows[row][column].text)
@@ -149,7 +149,7 @@ def _unexplained(texts: Iterable[str]) -> list[str]:
 
 
 def _by_style(grid: Grid, layout: Layout, block: Block, readings: Readings) -> tuple[str | None, str]:
-    """One bold number per column, several per row: methods are in the rows; and the other way round. Differences likewise."""
+    """One bold number per column, several per row: methods are in the rows; and vice versa. Differences likewise."""
     bold: list[tuple[int, int]] = []
     deltas: list[tuple[int, int]] = []
     for row in block.rows:

@@ -1,4 +1,4 @@
-"""Hard limits on what an importer reads; a file beyond them is refused with a clear message instead of being read slowly."""
+"""Hard limits on what an importer reads; a file beyond them is refused with a message instead of being read slowly."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Budget:
         self.cells += rows * columns
         if self.cells > MAX_CELLS:
             raise DataError(
-                f"{self.path}:{line}: expected at most {MAX_CELLS} table cells in one file, merged cells counted in full; "
-                "split the file"
+                f"{self.path}:{line}: expected at most {MAX_CELLS} table cells in one file, merged cells counted in "
+                "full; split the file"
             )
 
 
 def read_text(path: Path, limit: int = MAX_BYTES) -> str:
-    """The file as text with `\\n` line ends; raises DataError when it is absent, larger than `limit` bytes, or not UTF-8."""
+    """The file as text with `\\n` line ends; raises DataError when it is absent, too large, or not UTF-8."""
     data = read_bytes(path, limit)
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:

@@ -88,7 +88,7 @@ def finish(drafts: list[Draft], context: Context, entry: TableMapping) -> list[C
 
 
 def _complete(facts: Facts, table: Facts) -> Facts:
-    """Add what holds for the table. Its metric, unit and direction do not reach numbers with another metric of their own."""
+    """Add what holds for the table. Its metric, unit and direction do not reach numbers with a metric of their own."""
     if "metric" in facts.fields and facts.fields["metric"] != table.fields.get("metric"):
         share = facts.metric is not None and facts.metric.is_share
         fields = {key: value for key, value in table.fields.items() if key not in ("metric", "aggregation", "split")}

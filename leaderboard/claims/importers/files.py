@@ -23,8 +23,10 @@ Format = Literal["latex", "markdown", "html", "csv", "yaml", "parquet"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
 _SUFFIXES = {
-    ".tex": "latex", ".ltx": "latex", ".latex": "latex", ".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".html": "html",
-    ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".yaml": "yaml", ".yml": "yaml", ".parquet": "parquet",
+    ".tex": "latex", ".ltx": "latex", ".latex": "latex", ".md": "markdown", ".markdown": "markdown",
+    ".mdx": "markdown", ".html": "html",
+    ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".yaml": "yaml", ".yml": "yaml",
+    ".parquet": "parquet",
 }  # fmt: skip
 
 Tables = tuple[list[SourceTable], list[str]]

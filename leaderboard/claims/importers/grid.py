@@ -77,7 +77,7 @@ class SourceTable:
     name: str
     line: int
     header_rows: int | None = None
-    """Rows above the rule (LaTeX), the delimiter (markdown) or inside thead (HTML); None when the source does not say."""
+    """Rows above the rule (LaTeX), the delimiter (markdown) or in thead (HTML); None when the source does not say."""
     caption: str = ""
     label: str = ""
     spans_repeat_cells: bool = False
@@ -176,7 +176,7 @@ def _place_flowing(canvas: _Canvas, rows: list[list[Cell]]) -> None:
 
 
 def _place_repeating(canvas: _Canvas, rows: list[list[Cell]]) -> None:
-    """LaTeX's rule: every row has all its cells; those below (or, for a negative span, above) a \\multirow are empty."""
+    """LaTeX's rule: every row has all its cells; those below (for a negative span, above) a \\multirow are empty."""
     merged: list[tuple[int, int, Cell]] = []
     for top, row in enumerate(rows):
         left = 0

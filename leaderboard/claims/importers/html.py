@@ -10,8 +10,10 @@ from leaderboard.claims.importers.positions import Positions
 from leaderboard.claims.importers.tags import attributes_of, events
 
 _STYLES: dict[str, dict[str, object]] = {
-    "b": {"bold": True}, "strong": {"bold": True}, "u": {"underline": True}, "ins": {"underline": True}, "i": {"italic": True},
-    "em": {"italic": True}, "sup": {"level": "sup"}, "sub": {"level": "sub"}, "small": {"small": True}, "font": {}, "span": {},
+    "b": {"bold": True}, "strong": {"bold": True}, "u": {"underline": True}, "ins": {"underline": True},
+    "i": {"italic": True},
+    "em": {"italic": True}, "sup": {"level": "sup"}, "sub": {"level": "sub"}, "small": {"small": True}, "font": {},
+    "span": {},
 }  # fmt: skip
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _MAX_STYLES = 200

@@ -66,7 +66,8 @@ class _Reader:
     def _summary(self) -> TableSummary:
         axes = "; ".join(dict.fromkeys(str(axis) for axis in self.axes)) or "none"
         return TableSummary(
-            self.name, self.grid.line, self.grid.label, self.grid.caption[:300], len(self.grid.rows), self.grid.columns, len(self.drafts),
+            self.name, self.grid.line, self.grid.label, self.grid.caption[:300], len(self.grid.rows),
+                self.grid.columns, len(self.drafts),
             self.missing, axes, any(axis.assumed for axis in self.axes), tuple(dict.fromkeys(self.notes)),
         )  # fmt: skip
 
@@ -270,7 +271,9 @@ class _Reader:
             if not number.printed:
                 self.missing += 1
                 continue
-            self.drafts.append(Draft(number, replace(part.over(facts), parts=()), where, cell))
+            name = part.fields.get("metric") or part.fields.get("split") if len(parts) > 1 else None
+            place = where.model_copy(update={"column": f"{where.column} ({name})"}) if name else where
+            self.drafts.append(Draft(number, replace(part.over(facts), parts=()), place, cell))
 
     def _parts(self, facts: Facts, count: int) -> tuple[Facts, ...] | None:
         """Facts of the first, second ... number of a cell, from its headers, the mapping, or the caption."""

@@ -119,7 +119,7 @@ def _row_kind(grid: Grid, readings: Readings, row: int, labels: int) -> str:
 
 
 def _heads_numbers(grid: Grid, readings: Readings, row: int, labels: int) -> bool:
-    """Whether the next row of the columns with text holds numbers, so the text row is a new header and not a row of text."""
+    """Whether numbers follow below the columns with text, so that the row is a new header and not a row of text."""
     columns = [column for column in range(labels, grid.columns) if grid.rows[row][column].text]
     for below in range(row + 1, min(row + 4, len(grid.rows))):
         numbers = sum(readings.is_number(below, column) for column in columns)

@@ -28,7 +28,8 @@ _INLINE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _TAGS: dict[str, dict[str, object]] = {
-    "b": {"bold": True}, "strong": {"bold": True}, "u": {"underline": True}, "ins": {"underline": True}, "i": {"italic": True},
+    "b": {"bold": True}, "strong": {"bold": True}, "u": {"underline": True}, "ins": {"underline": True},
+    "i": {"italic": True},
     "em": {"italic": True}, "sup": {"level": "sup"}, "sub": {"level": "sub"}, "small": {"small": True},
 }  # fmt: skip
 

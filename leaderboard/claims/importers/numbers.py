@@ -111,7 +111,7 @@ _SIMPLE = re.compile(r"[+\-−]?\d+(?:\.\d+)?")
 
 
 def read_cell(cell: Cell, brackets: Brackets | None = None, decimal_comma: bool = False) -> Reading:
-    """Parse one cell. `brackets` says what a bare number in brackets or in a subscript is; None when nothing says so."""
+    """Parse one cell. `brackets` is what a bare number in brackets or in a subscript means; None: nothing says."""
     pieces = cell.pieces
     if len(pieces) == 1 and pieces[0].style.level == "base":
         text = pieces[0].text.strip()

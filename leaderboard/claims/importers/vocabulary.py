@@ -45,7 +45,8 @@ METRICS: tuple[tuple[re.Pattern[str], MetricWord], ...] = (
     _share("accuracy", "max", r"(classification )?acc(uracy|uracies)?( rate)?"),
     _share("error rate", "min", r"err(or)? rate", r"misclassification( rate)?"),
     _share("error", "min", r"err(or)?"),
-    _raw("loss", "min", r"(cross[ -]?entropy |ce |nll )?loss", r"nll", r"cross[ -]?entropy", r"negative log[ -]?likelihood"),
+    _raw("loss", "min", r"(cross[ -]?entropy |ce |nll )?loss", r"nll", r"cross[ -]?entropy",
+        r"negative log[ -]?likelihood"),
     _raw("", "min", r"(mse|l1|l2|huber|kl|reconstruction) loss"),
     (alternatives(r"ppl", r"perplexity", r"perp"), MetricWord("perplexity", "min", unit="perplexity")),
     _raw("bits", "min", r"bpc|bpb", r"bits[ -]per[ -](character|byte|dim)", r"bits/dim"),
@@ -73,14 +74,16 @@ METRICS: tuple[tuple[re.Pattern[str], MetricWord], ...] = (
     (alternatives(
         r"(num(ber of)? ?|# ?)?(of )?param(eter)?s?([ _]count)?", r"#p", r"model size", r"(g|m|t)?(flops?|macs?)",
         r"latency|throughput|memory|mem|runtime|cost|speed(up)?|fps|macts|acts|seconds|hours|gpu[ -]hours",
-        r"((run|train(ing)?|inference)[ -]?)?time", r"(im(ages|gs?)?|tok(en)?s|samples)/s(ec)?", r"(gpu|peak) mem(ory)?",
+        r"((run|train(ing)?|inference)[ -]?)?time", r"(im(ages|gs?)?|tok(en)?s|samples)/s(ec)?",
+        r"(gpu|peak) mem(ory)?",
      ), MetricWord("", "unknown", is_cost=True)),
     _raw("", "unknown", r"reward|return|score"),
 )  # fmt: skip
 """Pattern of the whole name → what it implies; an empty name keeps the printed one."""
 
 SPLITS = {
-    "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation", "dev": "dev", "test": "test",
+    "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
+    "dev": "dev", "test": "test",
     "testing": "test", "test-dev": "test-dev", "testdev": "test-dev", "minival": "minival", "seen": "seen",
     "unseen": "unseen", "id": "id", "ood": "ood", "test-clean": "test-clean", "test-other": "test-other",
     "dev-clean": "dev-clean", "dev-other": "dev-other", "in-domain": "in-domain", "out-of-domain": "out-of-domain",
@@ -99,24 +102,29 @@ DESCRIPTION = alternatives(
     r"(img|image|input|crop)[ _]?(size|res(olution)?|pct)", r"depth|width",
     r"(#|num(ber)?( of)?)? ?(layers?|heads?|blocks?|views?|shots?|tokens?|samples?|examples?|items?|runs?|classes)",
     r"dim(ension)?|hidden( size| dim)?|patch( size)?|temp(erature)?|dropout|weight[ _]decay|wd|k|n|l|d|m",
-    r"group size|bits?|quantization|(training )?data( size)?|fraction", r"(extra |pre-?train(ed|ing)? ?)(data(set)?)?|pre-?train",
+    r"group size|bits?|quantization|(training )?data( size)?|fraction",
+    r"(extra |pre-?train(ed|ing)? ?)(data(set)?)?|pre-?train",
     r"interpolation", r"(n|k|few)[ -]shots?",
 )  # fmt: skip
 """Columns that describe a row and belong to its scope."""
 BUDGET = alternatives(r"(max )?epochs?", r"(train(ing)? )?(steps?|iters?|iterations?)", r"schedule|lr schd|budget")
 IGNORED = alternatives(
-    r"#|no\.?|rank([ _]diff)?|index|id|year|date|license|config|download|weights?|code|paper|link|venue|ref(\.|erence)?|type",
+    r"#|no\.?|rank([ _]diff)?|index|id|year|date|license|config|download|weights?|code|paper|link|venue",
+    r"ref(\.|erence)?|type",
     r"notes?|comments?|authors?|org(anization)?|params source|publication|source|url|logs?|version|filter",
 )
 """Columns that say nothing about what a number measures."""
 
 HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("method", alternatives(
-        r"(our )?methods?|approach(es)?|algorithms?|systems?|strateg(y|ies)|variants?|names?|techniques?|schemes?|settings?",
-        r"init(iali[sz](ation|er)s?)?\.?( (method|scheme))?|ablations?|optimizers?|agents?|polic(y|ies)|losses|loss function",
+        r"(our )?methods?|approach(es)?|algorithms?|systems?|strateg(y|ies)|variants?|names?|techniques?|schemes?",
+        r"settings?",
+        r"init(iali[sz](ation|er)s?)?\.?( (method|scheme))?|ablations?|optimizers?|agents?|polic(y|ies)|losses",
+        r"loss function",
         r"priors?|masks?|config(uration)?s?",
     )),
-    ("model", alternatives(r"models?( name)?|backbones?|arch(\.|itectures?)?|networks?|encoders?|llms?|base model|nets?")),
+    ("model",
+    alternatives(r"models?( name)?|backbones?|arch(\.|itectures?)?|networks?|encoders?|llms?|base model|nets?")),
     ("task", alternatives(
         r"tasks?|data ?-?sets?|data|benchmarks?|domains?|corp(us|ora)|problems?|languages?|env(ironment)?s?\.?|games?",
         r"categor(y|ies)|class(es)?|subjects?|subsets?|target functions?|functions?",
@@ -127,13 +135,18 @@ HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
 """What the header over a label column says its labels are."""
 
 DATASETS = alternatives(
-    r"cifar|imagenet|\bin-?(1k|21k|22k)\b|mnist|svhn|stl-?10|food-?101|flowers|\bpets?\b|\bcars\b|aircraft|\bcoco\b|ade20k",
+    r"cifar|imagenet|\bin-?(1k|21k|22k)\b|mnist|svhn|stl-?10|food-?101|flowers|\bpets?\b|\bcars\b|aircraft",
+    r"\bcoco\b|ade20k",
     r"cityscapes|pascal|\bvoc\b|glue\b|\bsst-?[25]?\b|[mqxs]nli\b|\bqqp\b|\brte\b|\bcola\b|\bmrpc\b|\bsts-?b\b|squad",
     r"wikitext|\bptb\b|penn tree|enwik8|text8|tinystor|openwebtext|lambada|\bc4\b|\bpile\b|hellaswag|\bpiqa\b",
-    r"\barc(-[ce])?\b|boolq|winogrande|gsm-?8k|mmlu|human-?eval|mbpp|librispeech|\bwmt|iwslt|parity|majority|cyclic|threesym",
-    r"\baddition\b|\bmultiplication\b|\bsort(ing)?\b|listops|pathfinder|modelnet|shapenet|kitti|nuscenes|\bogb|\bcora\b",
-    r"citeseer|pubmed|places-?\d|\binat|\bdtd\b|eurosat|caltech|sun-?397|omniglot|kinetics|ucf-?101|hmdb|msr-?vtt|flickr",
-    r"\bvqa|\bgqa\b|textvqa|ag ?news|imdb|yelp|dbpedia|openbook|truthfulqa|natural questions|triviaqa|hotpotqa|movielens|tmall",
+    r"\barc(-[ce])?\b|boolq|winogrande|gsm-?8k|mmlu|human-?eval|mbpp|librispeech|\bwmt|iwslt|parity|majority",
+    r"cyclic|threesym",
+    r"\baddition\b|\bmultiplication\b|\bsort(ing)?\b|listops|pathfinder|modelnet|shapenet|kitti|nuscenes|\bogb",
+    r"\bcora\b",
+    r"citeseer|pubmed|places-?\d|\binat|\bdtd\b|eurosat|caltech|sun-?397|omniglot|kinetics|ucf-?101|hmdb|msr-?vtt",
+    r"flickr",
+    r"\bvqa|\bgqa\b|textvqa|ag ?news|imdb|yelp|dbpedia|openbook|truthfulqa|natural questions|triviaqa|hotpotqa",
+    r"movielens|tmall",
     r"atari|cheetah|hopper|walker|celeba|lsun|ffhq|fashion",
 )  # fmt: skip
 METHODS = alternatives(
@@ -144,19 +157,22 @@ METHODS = alternatives(
 )
 
 NUMERALS = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twenty": 20,
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "twenty": 20,
 }  # fmt: skip
 RUNS = re.compile(
     rf"(?:over|of|across|from|with|using|n ?=)\s{{0,2}}(\d{{1,3}}|{'|'.join(NUMERALS)})\s{{0,2}}(?:\w{{1,14}} ){{0,2}}?"
     r"(?:seeds?|runs?|trials?|repetitions?|repeats?|initiali[sz]ations|replicates?)\b"
 )
 UNITS = frozenset({
-    "%", "in %", "pct", "percent", "M", "G", "B", "K", "T", "ms", "s", "sec", "GB", "MB", "h", "hours", "GFLOPs", "points", "pp", "nats",
+    "%", "in %", "pct", "percent", "M", "G", "B", "K", "T", "ms", "s", "sec", "GB", "MB", "h", "hours", "GFLOPs",
+    "points", "pp", "nats",
     "bits", "dB", "×", "x", "higher is better", "lower is better", "",
 })  # fmt: skip
 """What may stand in brackets behind a header as its unit; `(S)` is a model size, `(s)` are seconds."""
 SPREADS: dict[str, SpreadKind] = {
-    "stderr": "se", "std err": "se", "se": "se", "sem": "se", "std": "sd", "sd": "sd", "std dev": "sd", "stddev": "sd", "stdev": "sd",
+    "stderr": "se", "std err": "se", "se": "se", "sem": "se", "std": "sd", "sd": "sd", "std dev": "sd", "stddev": "sd",
+    "stdev": "sd",
 }  # fmt: skip
 """Headers of a column that holds the spread of the column before it."""
 VALUES = frozenset({"value", "values", "result", "results", "number"})

@@ -59,7 +59,7 @@ def label_of(raw: str) -> Label:
 
 @lru_cache(maxsize=4096)
 def metric_of(text: str) -> MetricWord | None:
-    """The metric that a whole label names, `Acc.` → accuracy; None when it names none. Names keep qualifiers: `Seq Acc`."""
+    """The metric that a whole label names, `Acc.` → accuracy; None when it names none."""
     words = _normal(text)
     if not words or len(words) > 60:
         return None
@@ -105,7 +105,7 @@ def compound_of(text: str) -> Compound | None:
 
 
 def _qualify(metric: MetricWord, rest: list[str], text: str) -> Compound:
-    """`rest` is what stands beside the metric word: splits and `best` are taken out, a data set is the task, else it qualifies."""
+    """`rest` stands beside the metric word: splits and `best` are taken out, a data set is the task."""
     split = aggregation = None
     left: list[str] = []
     for word in rest:
@@ -204,7 +204,7 @@ def direction_in(caption: str) -> Direction:
 
 
 def metrics_in(caption: str) -> list[Compound]:
-    """Metrics that a caption speaks of, in order and without repeats: `test loss / accuracy` → loss, accuracy, both on test."""
+    """Metrics that a caption speaks of, in order: `test loss / accuracy` → loss, accuracy, both on test."""
     words = re.sub(r"[,;:()|/]", " ", caption[:2000]).split()
     found: list[Compound] = []
     at = 0
@@ -237,7 +237,7 @@ def _metric_at(words: list[str], at: int) -> tuple[int, MetricWord | None]:
 
 
 def _names_itself(phrase: str, metric: MetricWord) -> bool:
-    """Whether the phrase can only be the metric: short words such as `rec` or `map` must be written as abbreviations."""
+    """Whether the phrase can only be the metric: short words such as `rec` or `map` must be in capitals."""
     named = metric.name != phrase.strip() or phrase in {
         "loss",
         "accuracy",

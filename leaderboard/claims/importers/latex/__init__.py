@@ -1,4 +1,4 @@
-"""Tables of a LaTeX source, read without TeX: a linear tokenizer, bounded macro expansion, and the table environments."""
+"""Tables of a LaTeX source, read without TeX: linear tokenizer, bounded macro expansion, table environments."""
 
 from leaderboard.claims.importers.latex.tables import read_latex
 

@@ -190,7 +190,7 @@ class CellReader:
         return at
 
     def _user(self, tokens: list[Token], at: int, name: str, style: Style, math: bool, depth: int) -> int:
-        """A command that nothing defines: the mapping may say what it does; else its arguments are read as text and it is noted."""
+        """A command that nothing defines: as the mapping says, else its arguments are read as text and it is noted."""
         preset = self._macros.get(name) or self._macros.get(name[1:])
         if preset == "drop":
             return argument(tokens, at)[1]

@@ -21,7 +21,7 @@ class Macro:
 
 
 def collect(tokens: list[Token]) -> dict[str, Macro]:
-    """Macros that the source defines, by name with the backslash. Only arguments #1 to #9 by position; no delimiters."""
+    """Macros that the source defines, by name with the backslash. Arguments #1 to #9 by position; no delimiters."""
     found: dict[str, Macro] = {}
     at = 0
     while at < len(tokens):

@@ -26,13 +26,17 @@ _FLOATS = {
     "SCtable",
     "margintable",
 }
-_TABULARS = {"tabular": 0, "tabularx": 1, "longtable": 0, "tabulary": 1, "tabu": 0, "longtabu": 0, "NiceTabular": 0, "supertabular": 0,
+_TABULARS = {"tabular": 0, "tabularx": 1, "longtable": 0, "tabulary": 1, "tabu": 0, "longtabu": 0, "NiceTabular": 0,
+    "supertabular": 0,
              "xltabular": 1, "tblr": 0, "array": 0, "deluxetable": 0}  # fmt: skip
 """Environment (without its star) → arguments before the column specification."""
-_RULES = {"\\toprule": 0, "\\midrule": 0, "\\bottomrule": 0, "\\hline": 0, "\\Xhline": 1, "\\specialrule": 3, "\\hdashline": 0,
+_RULES = {"\\toprule": 0, "\\midrule": 0, "\\bottomrule": 0, "\\hline": 0, "\\Xhline": 1, "\\specialrule": 3,
+    "\\hdashline": 0,
           "\\firsthline": 0, "\\lasthline": 0, "\\thickhline": 0, "\\heavyrule": 0, "\\hlineB": 1}  # fmt: skip
-_HALF_RULES = {"\\cmidrule": 1, "\\cline": 1, "\\cdashline": 1, "\\cdashlinelr": 1, "\\cmidrulelr": 1, "\\addlinespace": 0, "\\morecmidrules": 0,
-               "\\noalign": 1, "\\rowcolor": 1, "\\arrayrulecolor": 1, "\\rowcolors": 3, "\\rowfont": 1, "\\noalignstretch": 0, "\\hhline": 1,
+_HALF_RULES = {"\\cmidrule": 1, "\\cline": 1, "\\cdashline": 1, "\\cdashlinelr": 1, "\\cmidrulelr": 1,
+    "\\addlinespace": 0, "\\morecmidrules": 0,
+               "\\noalign": 1, "\\rowcolor": 1, "\\arrayrulecolor": 1, "\\rowcolors": 3, "\\rowfont": 1,
+               "\\noalignstretch": 0, "\\hhline": 1,
                "\\centering": 0, "\\small": 0, "\\pagebreak": 0, "\\nopagebreak": 0, "\\rule": 2}  # fmt: skip
 MAX_CAPTIONS = 8
 _LONG_MARKS = ("\\endfirsthead", "\\endhead", "\\endfoot", "\\endlastfoot")
@@ -93,7 +97,7 @@ def _input_notes(tokens: list[Token]) -> list[str]:
 
 
 def _environments(tokens: list[Token]) -> list[_Environment]:
-    """All environments with their ends, parents, captions and labels. An \\end closes the nearest open one of its name."""
+    """All environments with ends, parents, captions and labels. An \\end closes the nearest open one of its name."""
     found: list[_Environment] = []
     stack: list[int] = []
     for at, token in enumerate(tokens):
@@ -316,7 +320,7 @@ def _is_length(text: str) -> bool:
 
 
 def _lead(tokens: list[Token]) -> tuple[int, bool, str]:
-    """Skip what stands before the first cell of a row: rules, spacing, longtable marks. Says whether a full rule was there."""
+    """Index behind what stands before a row's first cell, whether a full rule was there, and a longtable mark."""
     at, rules, mark = 0, False, ""
     while True:
         at = skip_space(tokens, at)

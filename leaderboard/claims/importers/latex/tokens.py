@@ -50,7 +50,9 @@ def tokenize(source: str, path: str = "<text>") -> list[Token]:
         start = end
     _scan(source, start, len(source), tokens)
     if len(tokens) > MAX_TOKENS:
-        raise DataError(f"{path}: expected at most {MAX_TOKENS} LaTeX tokens; import the tables from a file of their own")
+        raise DataError(
+            f"{path}: expected at most {MAX_TOKENS} LaTeX tokens; import the tables from a file of their own"
+        )
     return tokens
 
 
