@@ -8,6 +8,7 @@ Every input must end in claims or in a BenchError, within the time bound per inp
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import resource
 import sys
@@ -21,7 +22,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from benchmark.errors import BenchError
-from leaderboard.claims.importers import import_file
+from leaderboard.claims.importers import import_file, load_mapping
 
 SECONDS_PER_INPUT = 5.0
 """Wall time after which an input counts as a hang; inputs are at most 200 kB, typical ones take milliseconds."""
@@ -132,6 +133,18 @@ ack:
 """
 
 
+MAPPING_SEED = """tables:
+  - {match: tab:main, name: Table 1, rows: method, columns: [task, metric], metric: [loss, accuracy], brackets: spread}
+  - match: 2
+    scope: {task: CIFAR-10, split: test}
+    labels: {A: {method: Alpha}}
+    roles: {All: average, A: part}
+    n: 5
+    header_rows: 2
+macros: {best: bold}
+"""
+
+
 @dataclass
 class Outcome:
     """What happened to the inputs."""
@@ -156,7 +169,7 @@ def corpus() -> dict[str, list[bytes]]:
             data = path.read_bytes()
             found[kind].append(data)
             found[kind] += fragments(data, kind)
-    found["yaml"].append(YAML_SEED.encode())
+    found["yaml"] += [YAML_SEED.encode(), MAPPING_SEED.encode()]
     found["csv"].append(b"printed,task,metric,method,table,spread,delta\n85.90,A,top-1,Mask,Table 1,0.3,+1.2\n")
     return found
 
@@ -264,6 +277,9 @@ def examine(data: bytes, kind: str, folder: Path) -> int:
     """Import one input; the number of claims. What is returned must hold together; raises what the importer raises."""
     path = folder / f"input{SUFFIXES[kind]}"
     path.write_bytes(data)
+    if kind == "yaml":
+        with contextlib.suppress(BenchError):
+            load_mapping(path)
     result = import_file(path, kind)
     if len(result.claims) != len(result.places):
         raise AssertionError("a claim without a place")

@@ -140,12 +140,10 @@ def _scope(draft: Draft) -> dict[str, str]:
 
 
 def _direction(facts: Facts, entry: TableMapping) -> Direction:
+    """Which way is better, only where an arrow, the caption or the mapping says it; the checks know common metrics."""
     if facts.role == "delta":
         return "unknown"
-    given = entry.directions.get(facts.fields.get("metric", ""))
-    if given is not None or facts.direction != "unknown":
-        return given or facts.direction
-    return facts.metric.direction if facts.metric is not None else "unknown"
+    return entry.directions.get(facts.fields.get("metric", "")) or facts.direction
 
 
 def _unit(draft: Draft, shares: dict[str, str]) -> Any:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from leaderboard.claims.model import Direction, SpreadKind
+from leaderboard.claims.model import SpreadKind
 
 Unit = Literal["percent", "fraction", "raw", "nats", "perplexity"]
 
@@ -16,7 +16,6 @@ class MetricWord:
     """What a metric's name implies."""
 
     name: str
-    direction: Direction
     is_share: bool = False
     """A share of items: percent or fraction."""
     unit: Unit = "raw"
@@ -29,55 +28,55 @@ def alternatives(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
-def _share(name: str, direction: Direction, *patterns: str) -> tuple[re.Pattern[str], MetricWord]:
-    return alternatives(*patterns), MetricWord(name, direction, is_share=True)
+def _share(name: str, *patterns: str) -> tuple[re.Pattern[str], MetricWord]:
+    return alternatives(*patterns), MetricWord(name, is_share=True)
 
 
-def _raw(name: str, direction: Direction, *patterns: str) -> tuple[re.Pattern[str], MetricWord]:
-    return alternatives(*patterns), MetricWord(name, direction)
+def _raw(name: str, *patterns: str) -> tuple[re.Pattern[str], MetricWord]:
+    return alternatives(*patterns), MetricWord(name)
 
 
 METRICS: tuple[tuple[re.Pattern[str], MetricWord], ...] = (
-    _share("top-1", "max", r"top ?-?1( ?-?acc(uracy)?)?", r"acc(uracy)?( ?@ ?| ?-?top ?-?)1", r"p1 acc"),
-    _share("top-5", "max", r"top ?-?5( ?-?acc(uracy)?)?", r"acc(uracy)?( ?@ ?| ?-?top ?-?)5"),
-    _share("top-1 error", "min", r"top ?-?1 ?-?err(or)?( rate)?", r"err(or)? ?@ ?1"),
-    _share("top-5 error", "min", r"top ?-?5 ?-?err(or)?( rate)?", r"err(or)? ?@ ?5"),
-    _share("accuracy", "max", r"(classification )?acc(uracy|uracies)?( rate)?"),
-    _share("error rate", "min", r"err(or)? rate", r"misclassification( rate)?"),
-    _share("error", "min", r"err(or)?"),
-    _raw("loss", "min", r"(cross[ -]?entropy |ce |nll )?loss", r"nll", r"cross[ -]?entropy",
+    _share("top-1", r"top ?-?1( ?-?acc(uracy)?)?", r"acc(uracy)?( ?@ ?| ?-?top ?-?)1", r"p1 acc"),
+    _share("top-5", r"top ?-?5( ?-?acc(uracy)?)?", r"acc(uracy)?( ?@ ?| ?-?top ?-?)5"),
+    _share("top-1 error", r"top ?-?1 ?-?err(or)?( rate)?", r"err(or)? ?@ ?1"),
+    _share("top-5 error", r"top ?-?5 ?-?err(or)?( rate)?", r"err(or)? ?@ ?5"),
+    _share("accuracy", r"(classification )?acc(uracy|uracies)?( rate)?"),
+    _share("error rate", r"err(or)? rate", r"misclassification( rate)?"),
+    _raw("error", r"err(or)?"),
+    _raw("loss", r"(cross[ -]?entropy |ce |nll )?loss", r"nll", r"cross[ -]?entropy",
         r"negative log[ -]?likelihood"),
-    _raw("", "min", r"(mse|l1|l2|huber|kl|reconstruction) loss"),
-    (alternatives(r"ppl", r"perplexity", r"perp"), MetricWord("perplexity", "min", unit="perplexity")),
-    _raw("bits", "min", r"bpc|bpb", r"bits[ -]per[ -](character|byte|dim)", r"bits/dim"),
-    _share("F1", "max", r"f[ -]?1([ -]?(score|measure))?"),
-    _share("", "max", r"(macro|micro|weighted|mean)[ -]?(f[ -]?1([ -]?(score|measure))?|precision|recall|acc(uracy)?)",
+    _raw("", r"(mse|l1|l2|huber|kl|reconstruction) loss"),
+    (alternatives(r"ppl", r"perplexity", r"perp"), MetricWord("perplexity", unit="perplexity")),
+    _raw("bits", r"bpc|bpb", r"bits[ -]per[ -](character|byte|dim)", r"bits/dim"),
+    _share("F1", r"f[ -]?1([ -]?(score|measure))?"),
+    _share("", r"(macro|micro|weighted|mean)[ -]?(f[ -]?1([ -]?(score|measure))?|precision|recall|acc(uracy)?)",
            r"f[ -]?(score|measure)", r"f[ -]?0?5"),
-    _share("precision", "max", r"precision", r"prec"),
-    _share("recall", "max", r"recall", r"rec"),
-    _share("EM", "max", r"em", r"exact[ -]match( acc(uracy)?)?"),
-    _share("AUC", "max", r"(roc[ -]?|pr[ -]?)?auc", r"auroc", r"auprc"),
-    _share("AP50", "max", r"m?ap[ @_-]?50"),
-    _share("AP75", "max", r"m?ap[ @_-]?75"),
-    _share("AP", "max", r"m?ap"),
-    _share("IoU", "max", r"m?iou", r"jaccard"),
-    _share("Dice", "max", r"dice", r"dsc"),
-    _share("", "max", r"(recall|r|precision|p|hits?|hr|ndcg|mrr|map|pass|maj|acc) ?[@^] ?k?\d*"),
-    _share("", "max", r"success( rate)?", r"win[ -]?rate", r"sensitivity|sens|tpr", r"specificity|spec|tnr"),
-    _raw("", "max", r"mrr|ndcg|nmi|ari|mcc|kappa|r2|r\^2|pearson|spearman|kendall"),
-    _raw("RMSE", "min", r"rmse"),
-    _raw("MSE", "min", r"mse"),
-    _raw("MAE", "min", r"mae"),
-    _raw("", "min", r"wer|cer|per|ter|eer|ece|brier( score)?|mce|fid|kid|lpips|fvd|der"),
-    _raw("", "max", r"psnr|ssim|bleu([ -]?[1-4])?|sacrebleu|rouge([ -]?(1|2|l))?|meteor|cider|spice",
+    _share("precision", r"precision", r"prec"),
+    _share("recall", r"recall", r"rec"),
+    _share("EM", r"em", r"exact[ -]match( acc(uracy)?)?"),
+    _share("AUC", r"(roc[ -]?|pr[ -]?)?auc", r"auroc", r"auprc"),
+    _share("AP50", r"m?ap[ @_-]?50"),
+    _share("AP75", r"m?ap[ @_-]?75"),
+    _share("AP", r"m?ap"),
+    _share("IoU", r"m?iou", r"jaccard"),
+    _share("Dice", r"dice", r"dsc"),
+    _share("", r"(recall|r|precision|p|hits?|hr|ndcg|mrr|map|pass|maj|acc) ?[@^] ?k?\d*"),
+    _share("", r"success( rate)?", r"win[ -]?rate", r"sensitivity|sens|tpr", r"specificity|spec|tnr"),
+    _raw("", r"mrr|ndcg|nmi|ari|mcc|kappa|r2|r\^2|pearson|spearman|kendall"),
+    _raw("RMSE", r"rmse"),
+    _raw("MSE", r"mse"),
+    _raw("MAE", r"mae"),
+    _raw("", r"wer|cer|per|ter|eer|ece|brier( score)?|mce|fid|kid|lpips|fvd|der"),
+    _raw("", r"psnr|ssim|bleu([ -]?[1-4])?|sacrebleu|rouge([ -]?(1|2|l))?|meteor|cider|spice",
          r"bertscore|comet|chrf(\+\+)?|inception score|elo"),
     (alternatives(
         r"(num(ber of)? ?|# ?)?(of )?param(eter)?s?([ _]count)?", r"#p", r"model size", r"(g|m|t)?(flops?|macs?)",
         r"latency|throughput|memory|mem|runtime|cost|speed(up)?|fps|macts|acts|seconds|hours|gpu[ -]hours",
         r"((run|train(ing)?|inference)[ -]?)?time", r"(im(ages|gs?)?|tok(en)?s|samples)/s(ec)?",
         r"(gpu|peak) mem(ory)?",
-     ), MetricWord("", "unknown", is_cost=True)),
-    _raw("", "unknown", r"reward|return|score"),
+     ), MetricWord("", is_cost=True)),
+    _raw("", r"reward|return|score"),
 )  # fmt: skip
 """Pattern of the whole name → what it implies; an empty name keeps the printed one."""
 
