@@ -8,7 +8,7 @@ import pytest
 
 from benchmark.errors import StoreError
 from benchmark.plan import build_plan
-from benchmark.store import RunRecord, Store
+from benchmark.store import Heartbeat, RunRecord, Store
 from leaderboard.api import render_leaderboard
 from leaderboard.reading import load_grid
 
@@ -68,3 +68,11 @@ def test_the_spec_alone_renders_a_table_of_gaps(experiment, store):
     text = render_leaderboard(store, experiment, "markdown")
     assert "– (n=0/3; 3 missing)" in text
     assert "Incomplete: 0 of 6 cells; 6 missing." in text
+
+
+def test_cells_being_trained_now_are_said_to_be_running(experiment, store):
+    ids = [line.cell.id for line in build_plan(experiment).cells if line.initializer == "mask"]
+    store.beat(Heartbeat("run1", "stack1", "toy", tuple(ids[:2])))
+    grid = load_grid(store, experiment)
+    assert grid.group("toy", "mask").counts("accuracy") == {"running": 2, "missing": 1}
+    assert "2 running, 1 missing" in render_leaderboard(store, experiment, "markdown").replace(";", ",")
