@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 from benchmark.errors import StoreError
 from benchmark.store import schema
 from benchmark.store.layout import Layout, file_digest, new_attempt_id, storing, sync_folder, temporary
-from benchmark.store.shards import SEGMENT, DamagedError, Scan, Shard, StaleError, read_table, verify
+from benchmark.store.shards import SEGMENT, DamagedError, Scan, Shard, StaleError, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +25,8 @@ THRESHOLD = 2000
 SEGMENT_SHARDS = 500
 """Shards gathered into one segment: a few dozen megabytes, never one giant file."""
 ROW_GROUP_BYTES = 64 << 20
+Key = tuple[str, str]
+"""Cell id and attempt id."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,17 @@ def _groups(loose: Sequence[Shard], size: int) -> Iterator[list[Shard]]:
 
 
 def _gather(layout: Layout, group: Sequence[Shard]) -> int:
-    rows = sum(shard.rows for shard in group)
-    segment = _write(layout, group)
-    _check(segment, group)
+    keys: list[Key] = []
+    segment = _write(layout, group, keys)
+    _check(segment, keys)
     for shard in group:
-        with suppress(FileNotFoundError), storing("the shards folder", shard.path):
-            shard.path.unlink()
-    return rows
+        with storing("the shards folder", shard.path):
+            shard.path.unlink(missing_ok=True)
+    return len(keys)
 
 
-def _write(layout: Layout, group: Sequence[Shard]) -> Path:
+def _write(layout: Layout, group: Sequence[Shard], keys: list[Key]) -> Path:
+    """Write the rows of every shard, and note in `keys` what they are."""
     import pyarrow.parquet as pq
 
     stem = SEGMENT + new_attempt_id()
@@ -70,7 +72,7 @@ def _write(layout: Layout, group: Sequence[Shard]) -> Path:
     try:
         with storing("a segment", draft):
             with pq.ParquetWriter(draft, schema.arrow_schema(), compression="zstd", write_page_checksum=True) as writer:
-                for table in _row_groups(group):
+                for table in _row_groups(group, keys):
                     writer.write_table(table)
             with draft.open("rb") as file:
                 os.fsync(file.fileno())
@@ -82,7 +84,7 @@ def _write(layout: Layout, group: Sequence[Shard]) -> Path:
     return target
 
 
-def _row_groups(group: Sequence[Shard]) -> Iterator[pa.Table]:
+def _row_groups(group: Sequence[Shard], keys: list[Key]) -> Iterator[pa.Table]:
     """Shards gathered up to a bounded size, so that a segment never needs much memory."""
     import pyarrow as pa
 
@@ -90,6 +92,7 @@ def _row_groups(group: Sequence[Shard]) -> Iterator[pa.Table]:
     size = 0
     for shard in group:
         gathered.append(_content(shard))
+        keys += _keys(gathered[-1])
         size += gathered[-1].nbytes
         if size > ROW_GROUP_BYTES:
             yield pa.concat_tables(gathered)
@@ -106,17 +109,12 @@ def _content(shard: Shard) -> pa.Table:
         raise StaleError from error
 
 
-def _check(segment: Path, group: Sequence[Shard]) -> None:
-    """Compare the attempts in the segment as it lies on the disk with those in the originals. Raises StoreError."""
-    verify(segment)
-    if _keys([segment]) != _keys([shard.path for shard in group]):
+def _check(segment: Path, keys: list[Key]) -> None:
+    """Compare the attempts in the segment as it lies on the disk with those that went in. Raises StoreError."""
+    if sorted(_keys(read_table(segment, ("cell_id", "attempt_id")))) != sorted(keys):
         segment.unlink()
         raise StoreError(f"the segment {segment.name} does not hold what went into it; the originals were kept")
 
 
-def _keys(paths: Sequence[Path]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for path in paths:
-        table = read_table(path, ("cell_id", "attempt_id"))
-        found += zip(table["cell_id"].to_pylist(), table["attempt_id"].to_pylist(), strict=True)
-    return sorted(found)
+def _keys(table: pa.Table) -> list[Key]:
+    return list(zip(table["cell_id"].to_pylist(), table["attempt_id"].to_pylist(), strict=True))

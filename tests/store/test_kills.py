@@ -34,6 +34,39 @@ Store(sys.argv[1]).compact(threshold=1)
 """
 
 
+DIES = """
+import os, pathlib, signal, sys
+sys.path.insert(0, sys.argv[2])
+from conftest import make_record
+from benchmark.store import Store, layout
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+class Half:
+    def __init__(self, file): self.file = file
+    def __enter__(self): return self
+    def __exit__(self, *_): self.file.close()
+    def write(self, data):
+        self.file.write(data[: len(data) // 2])
+        self.file.flush()
+        die()
+
+store, moment, open_file = Store(sys.argv[1]), sys.argv[3], pathlib.Path.open
+store.write_shard([make_record(1)])
+print(make_record(1).cell_id, flush=True)
+if moment == "half written":
+    pathlib.Path.open = lambda path, *mode, **more: Half(open_file(path, *mode, **more))
+elif moment == "before the sync":
+    os.fsync = die
+elif moment == "before the rename":
+    pathlib.Path.replace = die
+else:
+    layout.sync_folder = die
+store.write_shard([make_record(2)])
+"""
+
+
 def start(code: str, *arguments: object) -> subprocess.Popen:
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -47,6 +80,17 @@ def kill_after(process: subprocess.Popen, seconds: float) -> list[str]:
     rest, _ = process.communicate(timeout=60)
     whole = rest.rpartition("\n")[0]
     return [line for line in [*lines, *whole.splitlines()] if len(line) == 64]
+
+
+@pytest.mark.parametrize("moment", ["half written", "before the sync", "before the rename", "after the rename"])
+def test_a_writer_killed_at_each_step_leaves_a_whole_shard_or_none(tmp_path, record, moment):
+    process = start(DIES, tmp_path / "results", HERE, moment)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, error
+    store = Store(tmp_path / "results")
+    whole = {record(1).cell_id, *([record(2).cell_id] if moment == "after the rename" else [])}
+    assert set(store.finished()) == whole
+    assert store.warnings == []
 
 
 @pytest.mark.slow
