@@ -98,13 +98,13 @@ def text_table(headings: list[str], rows: list[list[str]]) -> str:
 
 
 def _head(name: str, below: str, first: str) -> str:
-    small = f"<small>{escape(below)}</small>" if below else ""
+    small = f" <small>{escape(below)}</small>" if below else ""
     return f'<th scope="col" data-first="{first}"><button type="button">{escape(name)}</button>{small}</th>'
 
 
 def _cell(entry: Entry | None, words: Words, show_values: bool) -> str:
     number = escape(words.number + words.mark)
     notes = [f"({words.detail})" if words.detail else "", words.values if show_values else "", *words.published]
-    small = "".join(f"<small>{escape(note)}</small>" for note in notes if note)
+    small = "".join(f" <small>{escape(note)}</small>" for note in notes if note)
     value = "" if entry is None or entry.mean is None else repr(entry.mean)
     return f'<td data-value="{value}">{f"<strong>{number}</strong>" if words.bold else number}{small}</td>'
