@@ -125,7 +125,9 @@ def read_stamps(text: str) -> list[tuple[Stamp, bool]]:
     return _from_blocks(text)
 
 
-_BLOCK = re.compile(rf"{BEGIN}[^\n]*\n(?P<body>.*?)\n[^\n]*{END} (?P<stamp>\{{[^\n]*\}})[^\n]*$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(
+    rf"{BEGIN}[^\n]*\n(?P<body>.*?)\n[^\n]*{END} (?P<stamp>\{{[^\n]*\}})[^\n]*$", re.DOTALL | re.MULTILINE
+)
 
 
 def _from_blocks(text: str) -> list[tuple[Stamp, bool]]:
