@@ -37,11 +37,15 @@ def read_archive(path: Path, layout: Layout) -> dict[str, bytes]:
     budget = sum(file.size or 0 for file in wanted.values()) + SLACK
     found: dict[str, bytes] = {}
     try:
-        with gzip.open(path) as unpacked, opened(Bounded(unpacked, budget, path)) as archive:
-            for number, member in enumerate(archive):
-                name = checked_name(member, path, number)
-                if name in wanted:
-                    read_member(archive, member, wanted[name], path, found)
+        with gzip.open(path) as unpacked:
+            stream = Bounded(unpacked, budget, path)
+            with opened(stream) as archive:
+                for number, member in enumerate(archive):
+                    name = checked_name(member, path, number)
+                    if name in wanted:
+                        read_member(archive, member, wanted[name], path, found)
+            while stream.read(1 << 20):  # to the end, where gzip's checksum is
+                pass
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise DataError(f"{path}: expected a whole tar.gz archive: {error or type(error).__name__}") from None
     if missing := [name for name in wanted if name.partition("/")[2] not in found]:

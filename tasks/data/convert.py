@@ -163,6 +163,7 @@ def write_resized(
     order = canonical_order(keys, source_labels)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
+    check_space(out, len(order) * size * size * 3)
     pixels = np.lib.format.open_memmap(
         out / f"{split}-pixels.npy", mode="w+", dtype=np.uint8, shape=(len(order), size, size, 3)
     )
@@ -172,6 +173,19 @@ def write_resized(
     pixels.flush()
     labels = np.array(source_labels, np.int64)[order]
     return labels, order, images_sha256(pixels, labels)
+
+
+def check_space(folder: Path, needed: int) -> None:
+    """Refuse before a memory map runs out of disk, which would kill the process instead of raising.
+
+    Raises:
+        DataError: too little space.
+    """
+    import shutil
+
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise DataError(f"{folder.parent}: {needed / 1e9:.1f} GB are needed, {free / 1e9:.1f} GB are free")
 
 
 def decoded(rows: Iterable[tuple[bytes, int, str]], size: int) -> Iterator[Any]:
@@ -211,7 +225,7 @@ def convert_text(info: DatasetInfo, found: Found, split: str, out: Path, progres
 
 
 def convert_tokenizer(info: DatasetInfo, found: Found, split: str, out: Path) -> Converted:
-    """Copy `vocab.json` and `merges.txt`.
+    """Copy the two files, under the names `vocab.json` and `merges.txt`.
 
     Raises:
         DataError: malformed, or another number of tokens.
@@ -219,7 +233,7 @@ def convert_tokenizer(info: DatasetInfo, found: Found, split: str, out: Path) ->
     from tasks.data.tokenizers import ByteLevelBPE
 
     for file, path in found.files:
-        (out / file.path).write_bytes(path.read_bytes())
+        (out / ("vocab.json" if file.path.endswith(".json") else "merges.txt")).write_bytes(path.read_bytes())
     tokenizer = ByteLevelBPE.read(out)
     check_rows(info, split, tokenizer.vocabulary, info.splits[split].rows)
     return Converted(tokenizer.key, tokenizer.vocabulary, {"merges": len(tokenizer.ranks)})

@@ -125,7 +125,6 @@ def download(url: str, file: File, part: Path, progress: Progress) -> None:
         OSError: the address did not answer, or broke off too often.
     """
     for attempt in range(ATTEMPTS):
-        before = part.stat().st_size
         try:
             receive(url, file, part, progress)
             break
@@ -133,8 +132,8 @@ def download(url: str, file: File, part: Path, progress: Progress) -> None:
             os.truncate(part, 0)
             raise
         except (HTTPException, OSError) as error:
-            stuck = part.stat().st_size == before
-            if isinstance(error, urllib.error.HTTPError) or attempt == ATTEMPTS - 1 or (stuck and attempt):
+            hopeless = isinstance(error, urllib.error.HTTPError) or not has_bytes(part)
+            if hopeless or attempt == ATTEMPTS - 1:
                 raise
             time.sleep(PAUSE_SECONDS * 2**attempt)
     if reason := fault(file, part):

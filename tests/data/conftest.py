@@ -1,0 +1,92 @@
+"""Small data sets of real pixels and real text in the true container formats, each with a manifest of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.data import load_text
+from tasks.data import manifest as manifests
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from data_containers import CLASSES, Cifar, real_pixels, records, sha
+
+
+@pytest.fixture(scope="session")
+def train():
+    return real_pixels("train", 400)
+
+
+@pytest.fixture(scope="session")
+def test_part():
+    return real_pixels("test", 200)
+
+
+@pytest.fixture
+def catalogue(tmp_path, monkeypatch):
+    """Writes manifests into a folder of the test; data lives below it too."""
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    for path in manifests.FOLDER.glob("*.yaml"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(manifests, "FOLDER", folder)
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path / "data"))
+    manifests.dataset.cache_clear()
+
+    def write(values):
+        (folder / f"{values['name']}.yaml").write_text(json.dumps(values))
+        manifests.dataset.cache_clear()
+        return manifests.dataset(values["name"])
+
+    yield write
+    manifests.dataset.cache_clear()
+
+
+@pytest.fixture
+def cifar(catalogue, train, test_part, tmp_path):
+    """A small data set in CIFAR-10's three layouts; the Parquet rows lie in another order than the records."""
+    (pixels, labels), (test_pixels, test_labels) = train, test_part
+    batches = {
+        "data_batch_1.bin": records(pixels[:200], labels[:200]),
+        "data_batch_2.bin": records(pixels[200:], labels[200:]),
+        "test_batch.bin": records(test_pixels, test_labels),
+    }
+    entries = {name: {"path": name, "size": len(raw), "sha256": sha(raw)} for name, raw in batches.items()}
+    catalogue({
+        "name": "mini", "title": "Mini", "kind": "images", "licence": "MIT", "homepage": "x", "shape": [32, 32, 3],
+        "order": "pixels", "splits": {"train": {"rows": 400}, "test": {"rows": 200}}, "classes": CLASSES,
+        "layouts": [
+            {"name": "huggingface", "reader": "parquet-images", "source": "hub", "image_column": "img", "files": [
+                {"path": "plain_text/train-0.parquet", "split": "train"},
+                {"path": "plain_text/test-0.parquet", "split": "test"}]},
+            {"name": "binary", "reader": "cifar-binary", "source": "toronto", "folder": "batches-bin",
+             "files": [{"path": "mini-binary.tar.gz"}],
+             "members": {"train": [entries["data_batch_1.bin"], entries["data_batch_2.bin"]],
+                         "test": [entries["test_batch.bin"]]}},
+        ],
+    })  # fmt: skip
+    return Cifar(tmp_path / "sources", batches, pixels, labels, test_pixels, test_labels)
+
+
+@pytest.fixture
+def stories(catalogue, tmp_path):
+    """The embedded text as a data set that has to be prepared; some rows empty, one mis-encoded."""
+    rows = [*load_text("alice", "train")[:20], "", "  ", "Lily said â€œhiâ€"]
+    catalogue({
+        "name": "stories", "title": "Stories", "kind": "text", "licence": "x", "homepage": "x",
+        "splits": {"train": {"rows": len(rows)}, "validation": {"rows": 5}},
+        "layouts": [{"name": "huggingface", "reader": "parquet-text", "source": "hub", "files": [
+            {"path": "data/train-0.parquet", "split": "train"},
+            {"path": "data/validation-0.parquet", "split": "validation"}]}],
+    })  # fmt: skip
+    folder = tmp_path / "sources" / "data"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"text": rows}), folder / "train-0.parquet")
+    pq.write_table(pa.table({"text": rows[:5]}), folder / "validation-0.parquet")
+    return folder.parent, rows
