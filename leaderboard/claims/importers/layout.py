@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from leaderboard.claims.importers import words
-from leaderboard.claims.importers.grid import Cell, Grid
+from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.numbers import Reading, read_cell
 
@@ -157,17 +157,16 @@ def _mostly_numbers(grid: Grid, readings: Readings, body: range, column: int) ->
     if all(not grid.rows[row][column].text for row in body):
         return column > 0 and not _followed_by_text(grid, readings, body, column)
     numbers = sum(readings.is_number(row, column) for row in body)
-    filled = sum(bool(_label_text(grid.rows[row][column])) for row in body)
-    return numbers * 2 > filled or (numbers == 0 and filled > 0 and _only_missing(grid, readings, body, column))
+    labels = sum(_is_label(grid, readings, row, column) for row in body)
+    return numbers > labels or (numbers == labels == 0)
+
+
+def _is_label(grid: Grid, readings: Readings, row: int, column: int) -> bool:
+    """Whether a cell of the body holds words of its own: neither a number, a mark of a missing one, nor a heading."""
+    cell = grid.rows[row][column]
+    reading = readings.at(row, column)
+    return bool(cell.text) and cell.column_span == 1 and not reading.numbers and not reading.missing
 
 
 def _followed_by_text(grid: Grid, readings: Readings, body: range, column: int) -> bool:
     return column + 1 < grid.columns and not any(readings.is_number(row, column + 1) for row in body)
-
-
-def _only_missing(grid: Grid, readings: Readings, body: range, column: int) -> bool:
-    return all(readings.at(row, column).missing for row in body)
-
-
-def _label_text(cell: Cell) -> str:
-    return "" if cell.column_span > 1 else cell.text
