@@ -81,7 +81,7 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
         return nothing_to_do(plan, results, say)
     result = train(plan, todo, results, say, options)
     if result.code is not ExitCode.INTERRUPTED:
-        show_results(plan, results, say)
+        show_results(plan, results, say, options)
     say.hints(after(result, spec))
     return say.end(result.code, result.why, trained=result.trained, missing=result.missing)
 
@@ -157,7 +157,8 @@ def announce(plan: Plan, todo: Sequence[Cell], say: Speaker) -> None:
     )
     words = {"reuse": "reused", "same": "the same as others", "skip": "skipped", "broken": "broken"}
     others = "".join(f", {count} {words[action]}" for action, count in counts.items() if count)
-    grid = f"{len(loaded.tasks)} tasks × {len(loaded.initializers)} initialisers × {len(loaded.seeds)} seeds"
+    axes = zip(*((line.task, line.initializer, line.seed) for line in plan.cells), strict=True)
+    grid = "{} tasks × {} initialisers × {} seeds".format(*(len(set(axis)) for axis in axes))
     say.line(f"{loaded.name} ({loaded.profile}): {grid}; {len(todo)} cells to train{cost}{others}.")
     for reason, count in reasons(plan):
         say.line(f"  {count} × {reason}")
@@ -217,7 +218,13 @@ def make_settings(plan: Plan, options: dict[str, Any]) -> Settings:
         fail_fast=options["fail_fast"],
         wait=options["wait"],
         plugins=plan.loaded.plugin_files,
+        primary=primary_metrics(plan),
     )
+
+
+def primary_metrics(plan: Plan) -> dict[str, str]:
+    """Task name → the metric that ranks its initialisers."""
+    return {task.name: task.primary for task in plan.loaded.tasks if task.primary}
 
 
 def make_screen(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings, say: Speaker) -> Screen:
@@ -231,6 +238,7 @@ def make_screen(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settin
         experiment_cells(plan),
         {cell.id for cell in todo},
         lambda cell: seconds.get((cell.task_name, cell.initializer_name)),
+        settings.primary,
     )
     if say.as_json:
         return Events(board, common.emit_json_line)
@@ -238,14 +246,16 @@ def make_screen(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settin
     return Live(board, store, settings.run_id, screen) if screen.is_terminal else Lines(board, click.echo)
 
 
-def show_results(plan: Plan, store: Store, say: Speaker) -> None:
-    """The leaderboard."""
+def show_results(plan: Plan, store: Store, say: Speaker, options: dict[str, Any]) -> None:
+    """The leaderboard of what was asked for."""
     if say.as_json:
         return
     from leaderboard.api import render_leaderboard
+    from leaderboard.tables import Selection
 
+    chosen = Selection(tasks=options["task"], initializers=options["initializer"])
     say.line("")
-    say.line(render_leaderboard(store, plan.loaded, format="terminal").rstrip())
+    say.line(render_leaderboard(store, plan.loaded, "terminal", selection=chosen).rstrip())
 
 
 def after(result: RunResult, spec: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -50,10 +50,12 @@ class Board:
         cells: Sequence[Cell],
         todo: Collection[str],
         seconds: Callable[[Cell], float | None] = lambda _: None,
+        primary: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cells = {cell.id: cell for cell in cells}
         self.rows: dict[tuple[str, str], Row] = {}
+        self._primary = primary or {}
         self._clock, self._began = clock, clock()
         self._left = set(todo)
         self._elsewhere: set[str] = set()
@@ -72,7 +74,7 @@ class Board:
         """The row that counts a cell."""
         key = (cell.task_name, cell.initializer_name)
         if key not in self.rows:
-            self.rows[key] = Row(*key, metric=cell.task.metrics()[0])
+            self.rows[key] = Row(*key, metric=primary_metric(cell, self._primary.get(cell.task_name)))
         return self.rows[key]
 
     def note_ended(self, ended: Ended) -> None:
@@ -128,6 +130,12 @@ class Board:
             done += part * sum(self._weights.get(id, 0.0) for id in beat.cell_ids if id in self._left)
         fraction = done / self._total if self._total else 1.0
         return self.elapsed * (1 - fraction) / fraction if fraction >= SURE_FRACTION else None
+
+
+def primary_metric(cell: Cell, name: str | None) -> Metric:
+    """The task's metric of that name, else its first."""
+    metrics = cell.task.metrics()
+    return next((metric for metric in metrics if metric.name == name), metrics[0])
 
 
 def weights(cells: Sequence[Cell], seconds: Callable[[Cell], float | None]) -> dict[str, float]:

@@ -32,6 +32,8 @@ class Job:
     """Time limit of one cell; a stack of n cells may take n times as long, since its cells share the wall time."""
     workers: int = 1
     """Stacks trained at once, which counts when a mode is chosen."""
+    metric: str = ""
+    """The task's primary metric, for the heartbeat."""
     purpose: str = "run"
     """`run`, or `rerun` for attempts of the determinism audit."""
 

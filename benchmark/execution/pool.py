@@ -49,6 +49,8 @@ class Settings:
     cell_seconds: float | None = None
     fail_fast: bool = False
     plugins: tuple[PluginFile, ...] = ()
+    primary: Mapping[str, str] = field(default_factory=dict)
+    """Task name → its primary metric."""
     wait: bool = True
     """Whether to wait for cells that another living run is training."""
     purpose: str = "run"
@@ -179,6 +181,7 @@ def make_job(number: int, stack: Stack, store: Store, settings: Settings) -> Job
         plugins=settings.plugins,
         cell_seconds=settings.cell_seconds,
         workers=settings.workers,
+        metric=settings.primary.get(stack.cells[0].task_name, ""),
         purpose=settings.purpose,
     )
 

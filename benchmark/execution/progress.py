@@ -52,10 +52,10 @@ class Screen:
                 self.note(f"{count} cells left out: they {word} by another run")
         for ended in outcome.ended:
             self.board.note_ended(ended)
-            self.cell(ended)
+            self.cell(ended, last=ended is outcome.ended[-1])
 
-    def cell(self, ended: Ended) -> None:
-        """One cell has ended."""
+    def cell(self, ended: Ended, *, last: bool) -> None:
+        """One cell has ended; `last` of its stack."""
 
     def note(self, text: str) -> None:
         """Something worth a line."""
@@ -92,7 +92,7 @@ class Lines(Screen):
         super().__init__(board)
         self._write = write
 
-    def cell(self, ended: Ended) -> None:
+    def cell(self, ended: Ended, *, last: bool) -> None:
         """`[3/70] 2parity × mask, seed 2: accuracy 75.00 % (finished, 1.2 s), 2 min 10 s left`."""
         left = self.board.seconds_left()
         ahead = (
@@ -112,7 +112,7 @@ class Events(Screen):
         super().__init__(board)
         self._emit = emit
 
-    def cell(self, ended: Ended) -> None:
+    def cell(self, ended: Ended, *, last: bool) -> None:
         """`{"event": "cell", ...}`."""
         cell = self.board.cells[ended.cell_id]
         where = {"task": cell.task_name, "initializer": cell.initializer_name, "seed": cell.seed}
@@ -149,7 +149,7 @@ class Live(Screen):
         super().dispatching(stacks)
         self._doing = "Training"
 
-    def cell(self, ended: Ended) -> None:
+    def cell(self, ended: Ended, *, last: bool) -> None:
         """Only failures get a line; the table counts the rest."""
         if ended.error:
             self._print(sentence(self.board, ended))
@@ -247,6 +247,12 @@ def row_cells(row: Row, running: Sequence[str], beats: Sequence[Heartbeat]) -> l
 
 def metric_now(row: Row, beats: Sequence[Heartbeat]) -> str:
     """The primary metric: of the running cells when there are some, else the mean of those finished in this run."""
-    key = f"{row.metric.name} ({row.initializer})"
-    values = [beat.metrics[key] for beat in beats if key in beat.metrics] or row.values
+    running = [value for beat in beats for name, value in beat.metrics.items() if is_metric_of(name, row)]
+    values = running or row.values
     return shown_value(sum(values) / len(values), row.metric) if values else ""
+
+
+def is_metric_of(name: str, row: Row) -> bool:
+    """Whether a heartbeat's `accuracy@2048 (mask)` is the row's metric."""
+    metric, _, initializer = name.partition(" (")
+    return metric.partition("@")[0] == row.metric.name and initializer == f"{row.initializer})"

@@ -159,6 +159,11 @@ def utc_now() -> str:
     return now()
 
 
+def primary_of(metrics: Mapping[str, float], primary: str) -> tuple[str, float] | None:
+    """Name and value of the primary metric; on the curve it may be of a sample of n examples, `accuracy@n`."""
+    return next(((name, value) for name, value in metrics.items() if name.partition("@")[0] == primary), None)
+
+
 class Beats:
     """Keeps the heartbeat of the stack in the store while the block runs."""
 
@@ -167,8 +172,8 @@ class Beats:
 
         self._store = store
         self._names = {cell.id: cell.initializer_name for cell in cells}
-        self._primary = cells[0].task.metrics()[0].name
-        self._newest: dict[str, float] = {}
+        self._primary = request["metric"] or cells[0].task.metrics()[0].name
+        self._newest: dict[str, tuple[str, float]] = {}
         self._last = 0.0
         self._over = threading.Event()
         self._file = threading.Lock()
@@ -195,8 +200,8 @@ class Beats:
     def note(self, progress: Progress) -> None:
         """Called by training at each step that is worth a word."""
         for cell, metrics in progress.metrics.items():
-            if self._primary in metrics:
-                self._newest[cell] = metrics[self._primary]
+            if (found := primary_of(metrics, self._primary)) is not None:
+                self._newest[cell] = found
         self._beat = replace(self._beat, step=progress.step, steps_planned=progress.total_steps, metrics=self._means())
         if time.monotonic() - self._last > BEAT_SECONDS:
             self._write()
@@ -204,9 +209,9 @@ class Beats:
     def _means(self) -> dict[str, float]:
         """The primary metric, mean over the cells of each initialiser."""
         groups: dict[str, list[float]] = {}
-        for cell, value in self._newest.items():
-            groups.setdefault(self._names[cell], []).append(value)
-        return {f"{self._primary} ({name})": sum(values) / len(values) for name, values in groups.items()}
+        for cell, (name, value) in self._newest.items():
+            groups.setdefault(f"{name} ({self._names[cell]})", []).append(value)
+        return {name: sum(values) / len(values) for name, values in groups.items()}
 
     def _write(self) -> None:
         self._last = time.monotonic()

@@ -55,11 +55,13 @@ def test_time_left_follows_what_is_done_and_what_cells_cost(toy_cells):
 
 
 def test_lines_are_one_per_cell(toy_cells):
-    cells, said = toy_cells(2), []
+    cells, said = toy_cells(3), []
     screen = Lines(board_of(cells), said.append)
     screen.ended(Outcome("0", (finished(cells[0]), Ended(cells[1].id, "failed", error="ValueError: no"))))
-    assert said[0].startswith("[1/2] toy × toy_plain, seed 0: accuracy 50.00 % (finished, 1.5 s), about ")
-    assert said[1] == "[2/2] toy × toy_plain, seed 1: failed: ValueError: no"
+    screen.ended(Outcome("1", (finished(cells[2]),)))
+    assert said[0] == "[1/3] toy × toy_plain, seed 0: accuracy 50.00 % (finished, 1.5 s)"
+    assert said[1].startswith("[2/3] toy × toy_plain, seed 1: failed: ValueError: no, about ")
+    assert said[2] == "[3/3] toy × toy_plain, seed 2: accuracy 50.00 % (finished, 1.5 s)"
 
 
 def test_events_carry_the_cell_and_the_counts(toy_cells):
@@ -81,7 +83,9 @@ def test_the_live_table_shows_counts_metric_step_and_time(toy_cells):
     cells = toy_cells(3)
     board = board_of(cells)
     board.note_ended(finished(cells[0]))
-    beat = Heartbeat("r", "1", "toy", (cells[1].id,), step=20, steps_planned=60, metrics={"accuracy (toy_plain)": 62.5})
+    beat = Heartbeat(
+        "r", "1", "toy", (cells[1].id,), step=20, steps_planned=60, metrics={"accuracy@8 (toy_plain)": 62.5}
+    )
     shown = painted(live_table(board, [beat], "Training", height=20))
     assert "Training: 1 of 3 cells" in shown
     assert "about" in shown
