@@ -149,12 +149,8 @@ def announce(plan: Plan, todo: Sequence[Cell], say: Speaker) -> None:
 
     loaded = plan.loaded
     counts = {action: len(plan.with_action(action)) for action in ("reuse", "same", "skip", "broken")}
-    estimate = plan.estimate()
-    cost = (
-        f", about {shown_seconds(estimate.seconds)} of one worker's time"
-        if estimate and estimate.known and todo
-        else ""
-    )
+    estimate = plan.estimate() if todo else None
+    cost = f", about {shown_seconds(estimate.seconds)} of one worker's time" if estimate and estimate.known else ""
     words = {"reuse": "reused", "same": "the same as others", "skip": "skipped", "broken": "broken"}
     others = "".join(f", {count} {words[action]}" for action, count in counts.items() if count)
     axes = zip(*((line.task, line.initializer, line.seed) for line in plan.cells), strict=True)

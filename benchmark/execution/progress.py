@@ -94,10 +94,8 @@ class Lines(Screen):
 
     def cell(self, ended: Ended, *, last: bool) -> None:
         """`[3/70] 2parity × mask, seed 2: accuracy 75.00 % (finished, 1.2 s), 2 min 10 s left`."""
-        left = self.board.seconds_left()
-        ahead = (
-            f", about {shown_seconds(left)} left" if left is not None and self.board.over < self.board.planned else ""
-        )
+        left = self.board.seconds_left() if last and self.board.over < self.board.planned else None
+        ahead = f", about {shown_seconds(left)} left" if left is not None else ""
         self._write(f"[{self.board.over}/{self.board.planned}] {sentence(self.board, ended)}{ahead}")
 
     def note(self, text: str) -> None:
