@@ -109,7 +109,7 @@ def _share_units(drafts: list[Draft]) -> dict[str, str]:
 
 def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str, str], styled: bool) -> Claim:
     number, facts = draft.number, draft.facts
-    optional: dict[str, Any] = {"n": context.n, "items": entry.items, "role": facts.role}
+    optional: dict[str, Any] = {"n": number.n or context.n, "items": entry.items, "role": facts.role}
     if facts.role is not None:
         optional["group"] = f"{draft.where.table}/{draft.where.row}"
     if number.spread is not None:

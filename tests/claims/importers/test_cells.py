@@ -108,3 +108,13 @@ def test_percent_sign_in_the_cell_sets_the_unit(cell):
 @pytest.mark.parametrize("text", sorted(MISSING))
 def test_every_missing_word_is_recognised(text):
     assert read_cell(cell_of(text, 1, 1)).missing
+
+
+@pytest.mark.parametrize("source", ["85.2 $\\pm$ 0.3 (n=4)", "85.2 ± 0.3 {\\scriptsize (n=4/5; 1 diverged; \\#2)}"])
+def test_runs_printed_in_the_cell(cell, source):
+    claim = cell(source, "Accuracy over 9 runs")
+    assert (claim.printed, claim.spread.printed, claim.n) == ("85.2", "0.3", 4)
+
+
+def test_runs_of_zero_are_not_taken(cell):
+    assert cell("85.2 (n=0)").n is None

@@ -1,0 +1,34 @@
+"""What one cell says: numbers exactly as printed, with their spread, difference, count and marks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from leaderboard.claims.importers.grid import Style
+
+
+@dataclass(slots=True)
+class Number:
+    """One printed number and what is attached to it; `printed` is empty for the missing part of `7.621 / --`."""
+
+    printed: str
+    style: Style
+    percent: bool = False
+    suffix: str = ""
+    """Unit letters directly behind the number: M, G, ms ..."""
+    spread: str | None = None
+    delta: str | None = None
+    delta_percent: bool = False
+    marks: str = ""
+    n: int | None = None
+    """Runs behind the number, printed as `(n=5)`."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one cell says. `problem` is the reason when the cell, or `problem_text` of it, was not understood."""
+
+    numbers: list[Number] = field(default_factory=list)
+    missing: bool = False
+    problem: str = ""
+    problem_text: str = ""
