@@ -56,7 +56,11 @@ def command(
     spec = last_spec(store)
     overrides = {id: Override(wish.get("severity"), tuple(wish.get("except") or wish.get("exceptions") or ()))
                  for id, wish in (spec.get("checks") or {}).items()}  # fmt: skip
-    report = check_claims([load(name) for name in claims or default_claims(spec)], only, without, overrides)
+    chosen = claims or default_claims(spec)
+    report = check_claims([load(name) for name in chosen], only, without, overrides)
+    if report.numbers == 0:
+        told = f"; not read: {'; '.join(report.unreadable[:3])}" if report.unreadable else ""
+        raise UsageError(f"no numbers to check in {', '.join(chosen)}{told}")
     show(report, style, coverage)
     return ExitCode.FOUND if found(report, strict) else ExitCode.COMPLETE
 

@@ -104,6 +104,23 @@ class Evidence:
         return index
 
     @cached_property
+    def by_row(self) -> dict[tuple[str, str], list[Number]]:
+        """Numbers of one row: table and row heading."""
+        index: dict[tuple[str, str], list[Number]] = defaultdict(list)
+        for number in self.numbers:
+            index[(number.claim.where.table, number.claim.where.row)].append(number)
+        return index
+
+    @cached_property
+    def rivals(self) -> dict[tuple[str, str, str], list[Number]]:
+        """Numbers that a printed difference may compare: table, task and metric."""
+        index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
+        for number in self.numbers:
+            scope = number.scope
+            index[(number.claim.where.table, fold(scope.task), fold(scope.metric))].append(number)
+        return index
+
+    @cached_property
     def by_cell(self) -> dict[tuple[str, str, str], list[Number]]:
         """Numbers under one heading: table, column and metric."""
         index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)

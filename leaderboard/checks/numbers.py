@@ -19,6 +19,9 @@ from math import isqrt
 from leaderboard.claims.model import Rounding
 
 PRINTED = re.compile(r"([+\-−]?)(\d{1,3}(?:,\d{3})+|\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?")
+LONGEST = 40
+"""Characters, and decimals either way of the point, beyond which a text is no measurement."""
+
 HUNDREDTHS = {"nearest": (50, 50), "double": (55, 55), "truncated": (0, 100)}
 """Half-widths towards and away from zero, in hundredths of the last printed digit."""
 
@@ -166,14 +169,18 @@ class Reported:
 
 @lru_cache(maxsize=65536)
 def parse(text: str, rounding: Rounding = "nearest") -> Reported | None:
-    """`85.90`, `+2.44`, `−0.3`, `1,014.45`, `1e-3`, with or without `%`; None for text that is no number."""
+    """`85.90`, `+2.44`, `−0.3`, `1,014.45`, `1e-3`, `87.4 %`; None for text that is no number, or absurdly long."""
     text = text.strip()
+    if len(text) > LONGEST:
+        return None
     match = PRINTED.fullmatch(text.removesuffix("%").rstrip())
     if match is None or not (match[2] or match[3]):
         return None
     sign, whole, fraction = match[1], match[2].replace(",", ""), match[3] or ""
     mantissa = int(whole + fraction)
     decimals = len(fraction) - int(match[4] or 0)
+    if abs(decimals) > LONGEST:
+        return None
     return Reported(text, -mantissa if sign in {"-", "−"} else mantissa, decimals, rounding)
 
 

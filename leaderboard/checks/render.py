@@ -76,7 +76,8 @@ def summary(report: Report) -> str:
     ]
     if report.unreadable:
         shown = "; ".join(report.unreadable[:3])
-        lines.append(f"{plural(len(report.unreadable), 'cell')} without a number: {shown}")
+        more = " ..." if len(report.unreadable) > 3 else ""
+        lines.insert(0, f"{plural(len(report.unreadable), 'cell')} not read as a number: {shown}{more}")
     return "\n".join(lines)
 
 

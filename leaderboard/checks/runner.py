@@ -31,7 +31,7 @@ class Report:
     sources: list[str] = field(default_factory=list)
     numbers: int = 0
     unreadable: list[str] = field(default_factory=list)
-    """Cells with text that is no number."""
+    """Cells with text that is no number, and what an importer could not read."""
     seconds: float = 0.0
 
     def count(self, severity: Severity) -> int:
@@ -110,6 +110,7 @@ def check_claims(
         report.sources.append(claims.id)
         report.numbers += count_numbers(claims)
         report.unreadable += [f"{claim.printed!r} in {claim.where}" for claim in evidence.unreadable if claim.printed]
+        report.unreadable += claims.unread
         for check in checks:
             told = run_one(check, evidence, report.tallies[check.id], wishes.get(check.id))
             report.findings += told

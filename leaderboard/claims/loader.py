@@ -78,6 +78,8 @@ def load_file(path: Path) -> ClaimSet:
     suffix = path.suffix.lower()
     if suffix in {".yaml", ".yml"}:
         return load_yaml(path)
+    if suffix == ".csv" and not is_tidy(path):
+        return import_text(path)
     if suffix in {".csv", ".parquet"}:
         claims = tuple(claims_from_rows(read_rows(path), path))
         return ClaimSet(id=path.stem, path=str(path), source=path.name, claims=claims)
@@ -86,14 +88,21 @@ def load_file(path: Path) -> ClaimSet:
     raise DataError(f"{path}: expected .yaml, .csv, .parquet, {', '.join(sorted(TEXT_FORMATS))}; found '{suffix}'")
 
 
+def is_tidy(path: Path) -> bool:
+    """Whether a CSV file holds one claim per row rather than a table as a paper or a script prints it."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        return "printed" in next(csv.reader(stream), [])
+
+
 def import_text(path: Path) -> ClaimSet:
-    """Claims read from a LaTeX, Markdown or HTML file with the importers' own guesses about its headings."""
+    """Claims read from LaTeX, Markdown, HTML or a wide CSV with the importers' own guesses about its headings."""
     from leaderboard.claims.importers import import_file
 
     result = import_file(path)
     lines = [place.line for place in result.places] or [0] * len(result.claims)
     claims = [at_line(claim, line) for claim, line in zip(result.claims, lines, strict=True)]
-    return ClaimSet(id=path.name, path=str(path), source=path.name, claims=tuple(claims))
+    unread = tuple(str(item) for item in result.unread)
+    return ClaimSet(id=path.name, path=str(path), source=path.name, claims=tuple(claims), unread=unread)
 
 
 def at_line(claim: Claim, line: int) -> Claim:
@@ -256,7 +265,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 TIDY = {
     **{name: ("scope", name) for name in scope_fields()},
-    **{name: ("where", name) for name in ("table", "row", "column")},
+    **{name: ("where", name) for name in ("table", "row", "column", "line")},
     "spread": ("spread", "printed"),
     "spread_kind": ("spread", "kind"),
     "ddof": ("spread", "ddof"),

@@ -165,6 +165,8 @@ class ClaimSet(Parameters):
     aliases: Aliases = Aliases()
     ack: tuple[Acknowledgement, ...] = ()
     """Acknowledged findings that concern many numbers at once."""
+    unread: tuple[str, ...] = ()
+    """What an importer could not turn into a claim: place, text and reason."""
 
     def find(
         self, *, task: str | None = None, initializer: str | None = None, metric: str | None = None

@@ -109,3 +109,17 @@ def test_equal_value_and_baseline_have_no_relative_gain(make: Callable[..., Clai
 def test_zero_baseline_is_not_testable(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
     delta = {"printed": "5.00", "baseline": "base", "relative": True}
     assert run("REL", *table(make, "23.41", "0.00", delta)).tallies["REL"].untestable == {"the baseline may be zero": 1}
+
+
+def test_percent_sign_on_points_is_no_fault(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    delta = {"printed": "+2.44", "baseline": "base", "relative": True}
+    assert run("REL", *table(make, "85.82", "83.38", delta)).findings == []
+
+
+def test_relative_gain_without_a_baseline_is_looked_for_and_never_called_wrong(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    fits = run("REL", *table(make, "26.22", "23.41", {"printed": "12.00", "relative": True}))
+    assert fits.verdict("REL") is Verdict.PASS
+    no_row = run("REL", *table(make, "26.22", "23.41", {"printed": "55.00", "relative": True}))
+    assert no_row.verdict("REL") is Verdict.NOT_TESTABLE

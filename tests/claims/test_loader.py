@@ -198,3 +198,11 @@ def test_missing_and_unreadable_files_are_told(tmp_path: Path) -> None:
         load(tmp_path / "nothing.yaml")
     with pytest.raises(DataError, match=r"expected \.yaml"):
         load(written(tmp_path, "x", "claims.docx"))
+
+
+def test_documented_example_is_a_claims_file(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
+    example = page.split("```yaml\n")[1].split("```")[0]
+    claims = load(written(tmp_path, example))
+    assert [claim.printed for claim in claims.claims] == ["94.20", "83.38", "95.66", "85.82", "84.38"]
+    assert claims.find(task="cifar10", initializer="mask", metric="top1")[0].spread is not None

@@ -117,12 +117,15 @@ def test_checks_are_listed_and_explained() -> None:
         (["no-such-file.yaml"], "no such claims file"),
         (["--explain", "nonsense"], "no check called 'nonsense'"),
         (["--list", "--format", "sarif"], "--list prints text or json"),
+        (["EMPTY.md"], "no numbers to check in"),
     ],
 )
 def test_wrong_use_ends_with_two_and_says_what_to_do(
-    capsys: pytest.CaptureFixture[str], args: list[str], told: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, args: list[str], told: str
 ) -> None:
-    code, _, err = ended(capsys, *args)
+    empty = tmp_path / "empty.md"
+    empty.write_text("No table here.\n")
+    code, _, err = ended(capsys, *(str(empty) if arg == "EMPTY.md" else arg for arg in args))
     assert code == 2
     assert told in err
 

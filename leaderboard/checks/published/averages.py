@@ -47,7 +47,8 @@ def averages(evidence: Evidence) -> Iterator[Average]:
                 yield of(whole, parts, certain=True)
     for whole in evidence.numbers:
         if whole.claim.role is None and _called_average(whole):
-            parts = [n for n in evidence.by_table[whole.claim.where.table] if _part_of(n, whole)]
+            where = whole.claim.where
+            parts = [n for n in evidence.by_row[(where.table, where.row)] if _part_of(n, whole)]
             if len(parts) > 1:
                 yield of(whole, parts, certain=False)
         if whole.claim.values:
@@ -75,7 +76,7 @@ def _called_average(number: Number) -> bool:
 def _part_of(number: Number, whole: Number) -> bool:
     """Another column of the same row, same metric."""
     a, b = number.scope, whole.scope
-    same = (a.method, fold(a.metric), number.claim.where.row) == (b.method, fold(b.metric), whole.claim.where.row)
+    same = (a.method, fold(a.metric)) == (b.method, fold(b.metric))
     return number is not whole and same and not _called_average(number) and not relate(a, b).differ
 
 
@@ -207,13 +208,13 @@ def _other_means(average: Average) -> Iterator[Explanation]:
 def _left_out(average: Average, whole: Interval) -> Explanation:
     """Means without one or two of the parts."""
     spans, names = average.spans(), average.names
-    fitting, tried = [], 0
-    for size in (1, 2):
-        for left in combinations(range(len(spans)), size):
-            kept = [span for i, span in enumerate(spans) if i not in left]
-            tried += 1
-            if kept and tried <= MOST_SUBSETS and mean(kept, [Fraction(1)] * len(kept)).meets(whole):
-                fitting.append(" and ".join(names[i] for i in left))
+    low, high = (sum(ends, Fraction(0)) for ends in ([s.lo for s in spans], [s.hi for s in spans]))
+    ways = [left for size in (1, 2) if size < len(spans) for left in combinations(range(len(spans)), size)]
+    fitting, tried = [], min(len(ways), MOST_SUBSETS)
+    for left in ways[:tried]:
+        rest = Interval(low - sum(spans[i].lo for i in left), high - sum(spans[i].hi for i in left))
+        if rest.scale(Fraction(1, len(spans) - len(left))).meets(whole):
+            fitting.append(" and ".join(names[i] for i in left))
     if not fitting:
         return Explanation("one or two parts left out", f"none of {tried} ways fits", False)
     shown = "; ".join(fitting[:3])

@@ -37,7 +37,8 @@ def whole_counts(reported: Reported, percent: bool, items: int, policy: Rounding
 
 def possible(reported: Reported, percent: bool, items: int, policy: Rounding | None = None) -> bool:
     """Whether any count prints like this."""
-    return len(whole_counts(reported, percent, items, policy)) > 0
+    counts = whole_counts(reported, percent, items, policy)
+    return counts.start < counts.stop
 
 
 @check("GRIM-ACC", 26, "an accuracy that is no whole count", Severity.WARNING)
@@ -214,7 +215,7 @@ def feasible(number: Number, sd: Reported, ddof: int, policy: Rounding | None = 
     sums = whole_counts(number.reported, percent, items * n, policy)
     scale = Fraction(items, 100 if percent else 1)
     spread = sd.interval(policy).clip(0, None).scale(scale).square().scale(n - ddof)
-    if len(sums) > MOST_SUMS:
+    if sums.stop - sums.start > MOST_SUMS:
         return True
     for total in sums:
         base = Fraction(total * total, n)
@@ -240,7 +241,7 @@ def _infeasible(number: Number, sd: Reported, items: int, n: int, verdict: Verdi
         f"{number.reported.text} ± {sd.text} over {n} runs of {items} items comes from no whole counts",
         [cell(number.claim)],
         f"K from {sums.start} to {sums.stop - 1}; no whole Q ≡ K (mod 2) in (n − ddof)(s ± h)²(N / 100)² + K² / n"
-        if len(sums)
+        if sums.start < sums.stop
         else f"the mean itself is no whole count of {items * n}",
         [
             Explanation("runs on different numbers of items", "", True),

@@ -66,6 +66,8 @@ def fitting_rows(evidence: Evidence, number: Number) -> list[Number]:
         return []
     lower = number.claim.direction == "min"
     rows = [n for n in _rivals(evidence, number) if n is not number]
+    if stated is not None and stated.relative:
+        return [n for n in rows if _as_percent(number.reported, n.reported, printed)]
     return [n for n in rows if agrees(number.reported, n.reported, printed, None, lower)]
 
 
@@ -252,8 +254,7 @@ def _any_baseline(evidence: Evidence, number: Number, printed: Reported, tally: 
     if fitting_rows(evidence, number):
         yield from _named_baseline(evidence, number, printed, tally)
         return
-    relative = [n for n in rows if _as_percent(number.reported, n.reported, printed)]
-    if relative:
+    if any(_as_percent(number.reported, n.reported, printed) for n in rows):
         tally.ok()
         return
     tried = "; ".join(difference(number.reported, n.reported) for n in rows[:6])
@@ -273,12 +274,7 @@ def _any_baseline(evidence: Evidence, number: Number, printed: Reported, tally: 
 def _rivals(evidence: Evidence, number: Number) -> list[Number]:
     """Rows that compete with this one in its table."""
     scope = number.scope
-    table = number.claim.where.table
-    return [
-        n
-        for n in evidence.by_table[table]
-        if fold(n.scope.task) == fold(scope.task) and fold(n.scope.metric) == fold(scope.metric)
-    ]
+    return evidence.rivals[(number.claim.where.table, fold(scope.task), fold(scope.metric))]
 
 
 def _as_percent(a: Reported, b: Reported, d: Reported) -> bool:
@@ -291,8 +287,9 @@ def relative(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A printed percentage of improvement must be (a − b) / b, b the baseline.
 
     Formula: r within [(a⁻ − b⁺)/b⁺, (a⁺ − b⁻)/b⁻], ± half-units of the printed digits; where lower is better the sign
-    may be reversed. Explanations tried: divided by the new value, meant in points, another row, a slip.
-    Severity: an error where the baseline is named. Source: xiaxin1998/DHCN#18 (10.71 % is over the new value).
+    may be reversed. Beside percentages a difference in points passes too. Explanations tried: divided by the new value,
+    meant in points, a slip. Severity: an error where the baseline is named.
+    Source: xiaxin1998/DHCN#18 (10.71 % is over the new value).
     Power: finds a wrong denominator when the improvement exceeds about √(2u/b). Blind spot: improvements near zero.
     """
     for number in evidence.numbers:
@@ -308,10 +305,16 @@ def relative(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         over_old = quotient(a, b)
         if over_old is None:
             tally.skip("the baseline may be zero")
-        elif _either_sign(over_old, printed, number):
+        elif _either_sign(over_old, printed, number) or _percent_points(number, bases[0], printed):
             tally.ok()
         else:
             yield _wrong_ratio(number, bases[0], printed, over_old)
+
+
+def _percent_points(number: Number, base: Number, printed: Reported) -> bool:
+    """`(+2.44 %)` beside percentages is often a difference in points."""
+    lower = number.claim.direction == "min"
+    return number.claim.unit == "percent" and agrees(number.reported, base.reported, printed, None, lower)
 
 
 def _either_sign(span: Interval, printed: Reported, number: Number) -> bool:

@@ -92,7 +92,7 @@ def _disagree(
         [cell(a.claim), cell(b.claim)],
         f"|{x.text} − {y.text}| = {show(gap, digits)} > {show(x.ulp / 2)} + {show(y.ulp / 2)} = {show(allowed)}; "
         f"{x.text} stands for {a.interval()}, {y.text} for {b.interval()}",
-        [edit(x.text, y.text), *_delta_witness(evidence, a, b), *_copied(evidence, a, b), *_unstated(relation)],
+        [*_delta_witness(evidence, a, b), edit(x.text, y.text), *_copied(evidence, a, b), *_unstated(relation)],
         nearest=_as_printed(a, b),
         pattern=f"{a.claim.where.table} and {b.claim.where.table} differ in {scope.metric}",
         note="Two runs of one setting may differ like this; then both should be told, with n and a spread.",
@@ -124,7 +124,7 @@ def _copied(evidence: Evidence, a: Number, b: Number) -> Iterator[Explanation]:
     """One of the numbers stands in another row or column of the other's table."""
     for number, other in ((a, b), (b, a)):
         table = number.claim.where.table
-        others = (n for n in evidence.numbers if n.claim.where.table == table and n is not number)
+        others = (n for n in evidence.by_table[table] if n is not number)
         found = elsewhere(number.reported, others)
         if found is not None and len(number.reported.text.strip("0.")) > 2 and other is not number:
             yield found

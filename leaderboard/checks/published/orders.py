@@ -48,7 +48,7 @@ ORDERS = (
 def order(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Some metrics of one run are ordered, or tied to each other, by definition.
 
-    Formula: top-1 ≤ top-5; EM ≤ F1; EM₁ + EM₂ − 100 ≤ joint EM ≤ min(EM₁, EM₂); MAE ≤ RMSE; MSE = RMSE²;
+    Formula: top-1 ≤ top-5; EM ≤ F1; EM₁ + EM₂ − 100 ≤ joint EM ≤ min(EM₁, EM₂); MAE ≤ RMSE; MSE = RMSE² (≥ for means);
     pass@j ≤ pass@k for j < k; mAP, AP75 ≤ AP50; IoU ≤ Dice ≤ 2 IoU / (1 + IoU); equal scores have equal win rates.
     Warnings: mean ≤ best, last ≤ best (another metric may have chosen the run), ties. Information: test ≤ train.
     Source: definitions; 619 rows of SQuAD, HotpotQA, CMRC and CoQA break none; ties: stanford-crfm/helm#4332.
@@ -122,11 +122,13 @@ def _identity(
 
 
 def _squares(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """MSE = RMSE² for one run; over several the mean MSE is at least the square of the mean RMSE (Jensen)."""
     for mse, rmse in evidence.related("mse", "rmse"):
         root = mse.interval().clip(0, None)
-        same = rmse.interval().meets(root)
-        hint = [Explanation("the columns hold the same quantity", "", same)]
-        yield from _identity("MSE", (mse, rmse), rmse.interval("double").square(), "RMSE²", tally, hint)
+        square = rmse.interval("double").square()
+        span = square if mse.claim.n == 1 else Interval(square.lo, max(square.hi, mse.interval().hi))
+        hint = [Explanation("the columns hold the same quantity", "", rmse.interval().meets(root))]
+        yield from _identity("MSE", (mse, rmse), span, "RMSE²", tally, hint)
 
 
 def _dice(evidence: Evidence, tally: Tally) -> Iterator[Finding]:

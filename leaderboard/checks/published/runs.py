@@ -278,7 +278,7 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             check="MISS-SD",
             severity=Severity.WARNING,
             verdict=Verdict.FAIL,
-            message=f"{table}: {len(numbers)} numbers, {kind}",
+            message=f"{table}: {kind} ({len(numbers)} of {len(evidence.by_table[table])} numbers)",
             cells=tuple(cell(number.claim) for number in numbers[:3]),
             arithmetic="at n = 5 the sd is 2.24 times the standard error and 0.81 times a 95 % half-width",
             explanations=(Explanation("told in the caption or the text", "enter it as n and spread.kind", True),),

@@ -1,0 +1,163 @@
+"""Orders and identities, averages and what explains them, and input nobody expects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leaderboard.checks.finding import Finding, Severity, Verdict
+from leaderboard.checks.published.orders import ORDERS
+from leaderboard.checks.runner import Report, check_claims
+from leaderboard.claims import load
+from leaderboard.claims.model import Claim, ClaimSet, Delta, Scope, Spread, Where
+
+
+def part(make: Callable[..., Claim], role: str, printed: str, **fields: object) -> Claim:
+    return make(printed, **{"role": role, "group": "g", "unit": "raw", "column": role, **fields})
+
+
+@pytest.mark.parametrize(
+    ("roles", "verdict"),
+    [
+        ({"mae": "0.40", "rmse": "0.50"}, "PASS"),
+        ({"mae": "0.52", "rmse": "0.50"}, "FAIL"),
+        ({"mse": "0.25", "rmse": "0.50"}, "PASS"),
+        ({"mse": "0.30", "rmse": "0.50"}, "PASS"),
+        ({"mse": "0.20", "rmse": "0.50"}, "FAIL"),
+        ({"iou": "0.50", "dice": "0.66"}, "PASS"),
+        ({"iou": "0.50", "dice": "0.70"}, "FAIL"),
+        ({"iou": "0.50", "dice": "0.45"}, "FAIL"),
+        ({"pass@1": "0.50", "pass@10": "0.45"}, "FAIL"),
+        ({"em": "80.1", "f1": "80.1"}, "PASS"),
+        ({"em": "80.2", "f1": "80.1"}, "PASS"),
+        ({"em": "80.3", "f1": "80.1"}, "FAIL"),
+        ({"map": "41.0", "ap50": "40.1"}, "FAIL"),
+    ],
+)
+def test_order_of_two_metrics(
+    make: Callable[..., Claim], run: Callable[..., Report], roles: dict[str, str], verdict: str
+) -> None:
+    report = run("ORDER", *(part(make, role, printed) for role, printed in roles.items()))
+    assert report.verdict("ORDER") == verdict
+
+
+def test_squared_error_of_one_run_is_exactly_the_square(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    assert (
+        run("ORDER", part(make, "mse", "0.30", n=1), part(make, "rmse", "0.50", n=1)).verdict("ORDER") is Verdict.FAIL
+    )
+
+
+def test_joint_exact_match_has_a_least_value(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    def joint(printed: str) -> Report:
+        roles = {"joint em": printed, "em": "80.0", "sup em": "70.0"}
+        return run("ORDER", *(part(make, role, text, unit="percent") for role, text in roles.items()))
+
+    assert joint("50.0").verdict("ORDER") is Verdict.PASS
+    assert joint("49.0").verdict("ORDER") is Verdict.FAIL
+    assert joint("71.0").verdict("ORDER") is Verdict.FAIL
+
+
+def three_parts(make: Callable[..., Claim], printed: str, sized: bool = False) -> list[Claim]:
+    """An average of 30, 80 and 80."""
+    values = (("a", "30.0", 10), ("b", "80.0", 12), ("c", "80.0", 13))
+    parts = [part(make, "part", text, task=task, items=items if sized else None) for task, text, items in values]
+    return [part(make, "average", printed), *parts]
+
+
+@pytest.mark.parametrize(
+    ("printed", "explanation"),
+    [("55.0", "parts left out"), ("57.7", "the geometric mean"), ("51.4", "the harmonic mean")],
+)
+def test_other_mean_that_fits_is_named(
+    make: Callable[..., Claim],
+    run: Callable[..., Report],
+    single: Callable[[Report], Finding],
+    printed: str,
+    explanation: str,
+) -> None:
+    finding = single(run("AVG", *three_parts(make, printed)))
+    assert explanation in [e.title for e in finding.explanations if e.fits]
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(("printed", "sized"), [("63.3", False), ("63.3", True), ("65.7", True)])
+def test_equal_weights_and_sizes_are_both_sound(
+    make: Callable[..., Claim], run: Callable[..., Report], printed: str, sized: bool
+) -> None:
+    assert run("AVG", *three_parts(make, printed, sized)).verdict("AVG") is Verdict.PASS
+
+
+def test_nested_mean_is_named(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    values = (("MNLI m", "80.0"), ("MNLI mm", "84.0"), ("QNLI", "90.0"))
+    claims = [part(make, "part", text, task=task) for task, text in values]
+    finding = single(run("AVG", part(make, "average", "86.0"), *claims))
+    assert finding.severity is Severity.WARNING
+    assert any(e.fits and "mean of means" in e.title for e in finding.explanations)
+
+
+def test_average_column_is_recognised_by_its_heading(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    shared = {"method": "mine", "metric": "acc", "row": "mine", "unit": "percent"}
+    claims = [
+        make(text, task=task, column=task, **shared) for task, text in (("A", "80.0"), ("B", "84.0"), ("Avg.", "83.0"))
+    ]
+    assert single(run("AVG", *claims)).severity is Severity.WARNING
+    claims[-1] = make("82.0", task="Avg.", column="Avg.", **shared)
+    assert run("AVG", *claims).findings == []
+
+
+def test_acknowledgement_line_silences_the_finding_it_was_printed_for(tmp_path: Path) -> None:
+    shipped = load("arxiv-2608.00418")
+    text = Path(shipped.path).read_text(encoding="utf-8")
+    found = check_claims([shipped], ["XT-DUP"])
+    lines = [f.as_json()["acknowledge"] for f in found.findings if f.severity is Severity.ERROR]
+    entries = [line.removeprefix("ack: [").removesuffix("]").replace("...", "erratum") for line in lines]
+    path = tmp_path / "kept.yaml"
+    path.write_text(f"{text}\nack: [{', '.join(entries)}]\n", encoding="utf-8")
+    assert check_claims([load(path)], ["XT-DUP"]).count(Severity.ERROR) == 0
+
+
+ODD = st.one_of(
+    st.sampled_from(["", "-", "nan", "1e400", "9" * 60, "0", "-0", "0.0", "1e-39", "1e39", "−5", "100", "+", "1,000"]),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3).map(str),
+    st.text(max_size=6),
+)
+OTHERS = ("precision", "recall", "average", "part", "loss", "perplexity", "mse", "accuracy", "error", "sd", "variance")
+ROLES = st.sampled_from([*{rule.less for rule in ORDERS}, *{rule.more for rule in ORDERS}, *OTHERS])
+
+
+@st.composite
+def odd_claims(draw: st.DrawFn) -> Claim:
+    names = st.sampled_from([None, "A", "B", "accuracy", "perplexity", "test"])
+    return Claim(
+        printed=draw(ODD),
+        scope=Scope(task=draw(names), metric=draw(names), method=draw(names), split=draw(names), budget=draw(names)),
+        where=Where(table=draw(st.sampled_from(["T1", "T2"])), row=draw(st.sampled_from(["", "r"]))),
+        unit=draw(st.sampled_from(["percent", "fraction", "raw", "nats", "perplexity"])),
+        rounding=draw(st.sampled_from(["nearest", "double", "truncated"])),
+        direction=draw(st.sampled_from(["max", "min", "unknown"])),
+        n=draw(st.sampled_from([None, 1, 2, 5])),
+        items=draw(st.sampled_from([None, 1, 2, 100, 10**30])),
+        spread=draw(
+            st.one_of(st.none(), st.builds(Spread, printed=ODD, kind=st.sampled_from(["sd", "se", "unknown"])))
+        ),
+        values=tuple(draw(st.lists(ODD, max_size=3))),
+        delta=draw(st.one_of(st.none(), st.builds(Delta, printed=ODD, baseline=names, relative=st.booleans()))),
+        bold=draw(st.sampled_from([None, True, False])),
+        role=draw(st.none() | ROLES),
+        group=draw(st.sampled_from([None, "g"])),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(odd_claims(), max_size=8))
+def test_no_input_makes_a_check_fall_over(claims: list[Claim]) -> None:
+    report = check_claims([ClaimSet(id="odd", claims=tuple(claims))])
+    assert report.numbers >= len(claims)
