@@ -6,7 +6,7 @@ its copy runs on a stream of its own. Pixels stay uint8 until they are on the de
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -17,37 +17,81 @@ if TYPE_CHECKING:
 
 
 def gather(images: Images, index: Any, pixels: torch.Tensor, labels: torch.Tensor) -> int:
-    """Copy the rows `index` (B,) into `pixels` (≥ B, H, W, C) uint8 and `labels` (≥ B,) int64; returns B."""
+    """Copy the rows `index` (B,) into `pixels` (≥ B, H, W, C) uint8 and `labels` (≥ B,) int64; returns B.
+
+    Raises:
+        IndexError: a row that is not there (numpy's own check would copy every batch once more).
+    """
     import numpy as np
 
+    check_rows(images, index)
     rows = len(index)
     np.take(images.pixels, index, axis=0, out=pixels.numpy()[:rows], mode="clip")
     np.take(images.labels, index, axis=0, out=labels.numpy()[:rows], mode="clip")
     return rows
 
 
+def check_rows(images: Images, index: Any) -> None:
+    """Refuse rows that are not there; negative ones too, which numpy would count from the end.
+
+    Raises:
+        IndexError: with the range asked for.
+    """
+    if len(index) and not 0 <= index.min() <= index.max() < len(images):
+        raise IndexError(f"rows {index.min()} to {index.max()} of {len(images)}")
+
+
 class Batches:
     """Iterates over batches of given rows: pixels (B, H, W, C) uint8 and labels (B,) int64, both on `device`.
 
-    A batch is valid until the one after the next is asked for.
+    Where there is nothing to overlap (the CPU), each batch is simply gathered when it is asked for.
     """
 
-    def __init__(self, images: Images, index: Sequence[Any] | Iterator[Any], batch_size: int, device: Any) -> None:
-        """`index` gives one integer array of at most `batch_size` rows per batch."""
+    def __init__(
+        self,
+        images: Images,
+        index: Iterable[Any],
+        batch_size: int,
+        device: Any,
+        *,
+        ahead: bool | None = None,
+    ) -> None:
+        """`index` gives one integer array of at most `batch_size` rows per batch.
+
+        `ahead` gathers the next batch while one is used, by default on CUDA only; on the CPU a batch is then a buffer
+        that is filled anew once the next one is asked for.
+        """
         import torch
 
         self._images, self._index = images, index
         self._device = torch.device(device)
-        self._stream = torch.cuda.Stream(self._device) if self._device.type == "cuda" else None
-        shape = (batch_size, *images.pixels.shape[1:])
-        pinned = self._stream is not None
-        self._buffers = [
-            (torch.empty(shape, dtype=torch.uint8, pin_memory=pinned), torch.empty(batch_size, dtype=torch.int64))
-            for _ in range(2)
-        ]
+        self._stream: Any = None
+        if self._device.type == "cuda":
+            self._stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+        self._ahead = self._stream is not None if ahead is None else ahead
+        self._batch_size = batch_size
         self._copied: list[Any] = [None, None]
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        return self._gathered_ahead() if self._ahead else self._gathered_when_asked()
+
+    def _gathered_when_asked(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        import torch
+
+        for index in self._index:
+            check_rows(self._images, index)
+            pixels, labels = self._images.pixels[index], self._images.labels[index]
+            yield torch.from_numpy(pixels).to(self._device), torch.from_numpy(labels).to(self._device)
+
+    def _buffer(self, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        shape = (rows, *self._images.pixels.shape[1:])
+        pinned = self._stream is not None
+        return torch.empty(shape, dtype=torch.uint8, pin_memory=pinned), torch.empty(rows, dtype=torch.int64)
+
+    def _gathered_ahead(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        self._buffers = [self._buffer(self._batch_size) for _ in range(2)]
         with ThreadPoolExecutor(1) as pool:
             waiting = None
             for number, index in enumerate(self._index):

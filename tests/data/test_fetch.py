@@ -27,6 +27,9 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked = []
 
+    def handle_error(self, request, address):
+        """A client that hangs up on a wrong answer is what is tested."""
+
     def url(self, path):
         return f"http://127.0.0.1:{self.server_address[1]}/{path}"
 
