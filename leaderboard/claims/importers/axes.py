@@ -22,7 +22,8 @@ class Axes:
     columns: tuple[str, ...]
     """The same per header row; a shorter tuple is continued with its last entry."""
     assumed: bool = False
-    reason: str = ""
+    head: str = ""
+    """What the corner says of numeric column headers, `Layers` over 2, 4, 8; they become `Layers=2` ..."""
 
     def column(self, header_row: int) -> str:
         return self.columns[min(header_row, len(self.columns) - 1)]
@@ -38,18 +39,30 @@ def find_axes(grid: Grid, layout: Layout, block: Block, readings: Readings, entr
     kinds = _given(entry.rows, layout.label_columns) or [
         words.head_kind(text) or _attribute_kind(text) for text in heads
     ]
-    spanning = _column_word(grid, layout, block, heads)
     given_columns = _as_tuple(entry.columns)
+    if not entry.rows and not given_columns and _corner_heads_columns(grid, layout, block, heads):
+        return Axes(("method",), ("budget" if words.is_budget(heads[0]) else "subset",), False, heads[0])
+    spanning = _column_word(grid, layout, block, heads)
     rows = _rows_word(kinds) or (_other(spanning) if spanning else None)
     if rows is None and given_columns:
         rows = "task" if "method" in given_columns else "method"
     if rows is not None:
-        return _finish(kinds, rows, given_columns, spanning, heads, False, "stated by a header or the mapping")
-    rows, reason = _by_names(grid, layout, block)
-    if rows is None:
-        rows, reason = _by_style(grid, layout, block, readings)
-    assumed = rows is None
-    return _finish(kinds, rows or "method", given_columns, spanning, heads, assumed, reason or "by convention")
+        return _finish(kinds, rows, given_columns, spanning, assumed=False)
+    rows = _by_names(grid, layout, block) or _by_style(grid, layout, block, readings)
+    return _finish(kinds, rows or "method", given_columns, spanning, assumed=rows is None)
+
+
+def _corner_heads_columns(grid: Grid, layout: Layout, block: Block, heads: list[str]) -> bool:
+    """A lone corner such as `Layers` over named rows and beside numeric column headers belongs to the columns."""
+    if len(heads) != 1 or not words.is_description(heads[0]) or words.metric_of(heads[0]) is not None:
+        return False
+    columns = [grid.rows[row][column].text for row in block.header for column in range(1, grid.columns)]
+    rows = [grid.rows[row][0].text for row in block.rows]
+    return all(map(_is_numeral, filter(None, columns))) and any(columns) and not any(map(_is_numeral, rows))
+
+
+def _is_numeral(text: str) -> bool:
+    return text.strip("%KMBk ").replace(".", "").replace("^-", "").isdecimal()
 
 
 def corner_text(grid: Grid, block: Block, column: int) -> str:
@@ -103,14 +116,14 @@ def _column_word(grid: Grid, layout: Layout, block: Block, heads: list[str]) -> 
     return None
 
 
-def _by_names(grid: Grid, layout: Layout, block: Block) -> tuple[str | None, str]:
+def _by_names(grid: Grid, layout: Layout, block: Block) -> str | None:
     """Compare how many labels of each axis are known data sets and how many are known methods."""
     rows = _row_labels(grid, layout, block)
     columns = _column_labels(grid, layout, block)
     lean = _lean(columns) - _lean(rows)
     if abs(lean) < 1e-9:
-        return None, ""
-    return ("method" if lean > 0 else "task"), "known data sets and methods among the labels"
+        return None
+    return "method" if lean > 0 else "task"
 
 
 def _lean(labels: list[str]) -> float:
@@ -148,7 +161,7 @@ def _unexplained(texts: Iterable[str]) -> list[str]:
     return kept
 
 
-def _by_style(grid: Grid, layout: Layout, block: Block, readings: Readings) -> tuple[str | None, str]:
+def _by_style(grid: Grid, layout: Layout, block: Block, readings: Readings) -> str | None:
     """One bold number per column, several per row: methods are in the rows; and vice versa. Differences likewise."""
     bold: list[tuple[int, int]] = []
     deltas: list[tuple[int, int]] = []
@@ -159,32 +172,23 @@ def _by_style(grid: Grid, layout: Layout, block: Block, readings: Readings) -> t
                     bold.append((row, column))
                 if number.delta is not None:
                     deltas.append((row, column))
-    for marked, what in ((bold, "where bold stands"), (deltas, "where differences stand")):
+    for marked in (bold, deltas):
         if marked:
             per_row = max(Counter(row for row, _ in marked).values())
             per_column = max(Counter(column for _, column in marked).values())
             if per_column == 1 < per_row:
-                return "method", what
+                return "method"
             if per_row == 1 < per_column:
-                return "task", what
-    return None, ""
+                return "task"
+    return None
 
 
-def _finish(
-    kinds: list[str | None],
-    rows: str,
-    given: tuple[str, ...],
-    spanning: str | None,
-    heads: list[str],
-    assumed: bool,
-    reason: str,
-) -> Axes:
+def _finish(kinds: list[str | None], rows: str, given: tuple[str, ...], spanning: str | None, assumed: bool) -> Axes:
     """Fill in what the label columns without a word of their own are: one holds `rows`, the others describe it."""
     filled = list(kinds)
     if rows == "method" and "method" not in filled and "model" in filled:
         filled[filled.index("model")] = "method"
     if rows not in filled and None in filled:
-        named = [index for index, kind in enumerate(filled) if kind is None]
-        filled[named[0]] = rows
+        filled[filled.index(None)] = rows
     columns = given or (spanning or _other(rows),)
-    return Axes(tuple(kind or "subset" for kind in filled), columns, assumed, reason)
+    return Axes(tuple(kind or "subset" for kind in filled), columns, assumed)

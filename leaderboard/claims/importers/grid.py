@@ -48,8 +48,14 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """Plain text, white space collapsed; superscripts and subscripts run on."""
-        return " ".join("".join(piece.text for piece in self.pieces).split())
+        """Plain text, white space collapsed; superscripts and subscripts run on, but an exponent is `10^-3`."""
+        parts: list[str] = []
+        for piece in self.pieces:
+            raised = (
+                piece.style.level == "sup" and piece.text[:1] in "-−0123456789" and parts and parts[-1][-1:].isdigit()
+            )
+            parts.append(f"^{piece.text}" if raised else piece.text)
+        return " ".join("".join(parts).replace("^−", "^-").split())
 
     @property
     def length(self) -> int:

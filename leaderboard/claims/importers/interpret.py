@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from leaderboard.claims.importers import words
@@ -13,7 +14,7 @@ from leaderboard.claims.importers.layout import Block, Layout, Readings, find_la
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.numbers import Brackets, Reading
 from leaderboard.claims.importers.result import Place, TableSummary, Unread
-from leaderboard.claims.importers.vocabulary import SPREADS, VALUES
+from leaderboard.claims.importers.vocabulary import OFF, ON, SPREADS, VALUES
 from leaderboard.claims.model import Claim, Where
 
 
@@ -107,7 +108,8 @@ class _Reader:
             path.append(cell.text)
             if self._is_axis_word(cell, layout):
                 continue
-            facts = self._label(cell.text, axes.column(depth)).over(facts)
+            text = f"{axes.head}={cell.text}" if axes.head else cell.text
+            facts = self._label(text, axes.column(depth)).over(facts)
         return " / ".join(path), facts
 
     def _letters(self, block: Block) -> dict[str, str]:
@@ -186,6 +188,9 @@ class _Reader:
         if heading:
             path.append(heading)
             facts = self._heading(heading, axes)
+        switched = self._switches(layout, block, row)
+        if switched is not None:
+            return " / ".join([*path, switched]), _stack(facts, Facts({"method": switched}))
         last: Cell | None = None
         for column in range(layout.label_columns):
             cell = self.grid.rows[row][column]
@@ -196,6 +201,19 @@ class _Reader:
             kind = axes.labels[column] if column < len(axes.labels) else "subset"
             facts = _stack(facts, self._row_label(cell.text, kind, corner_text(self.grid, block, column), axes))
         return " / ".join(path), facts
+
+    def _switches(self, layout: Layout, block: Block, row: int) -> str | None:
+        """An ablation row of check marks, `✓ ✓ –` under `Mask QK Pos.`, is the method `Mask + QK`."""
+        columns = range(layout.label_columns)
+        if layout.label_columns < 2 or not self._is_ablation(layout, block):
+            return None
+        on = [corner_text(self.grid, block, column) for column in columns if self.grid.rows[row][column].text in ON]
+        return " + ".join(on) or "none"
+
+    def _is_ablation(self, layout: Layout, block: Block) -> bool:
+        texts = {self.grid.rows[row][column].text for row in block.rows for column in range(layout.label_columns)}
+        heads = [corner_text(self.grid, block, column) for column in range(layout.label_columns)]
+        return all(heads) and bool(texts & ON) and texts <= ON | OFF
 
     def _row_label(self, text: str, kind: str, head: str, axes: Axes) -> Facts:
         if kind in ("subset", "budget") and text not in self.entry.labels:
@@ -271,7 +289,7 @@ class _Reader:
             if not number.printed:
                 self.missing += 1
                 continue
-            name = part.fields.get("metric") or part.fields.get("split") if len(parts) > 1 else None
+            name = next(iter(part.fields.values()), None) if len(parts) > 1 else None
             place = where.model_copy(update={"column": f"{where.column} ({name})"}) if name else where
             self.drafts.append(Draft(number, replace(part.over(facts), parts=()), place, cell))
 
@@ -286,6 +304,9 @@ class _Reader:
         said = words.metrics_in(self.grid.caption)
         if not facts.parts and facts.metric is None and len(said) == count:
             return tuple(of_compound(item) for item in said)
+        named = [piece.strip() for piece in re.split(r"[/|]", facts.fields.get("task", ""))]
+        if len(named) == count and "w/" not in facts.fields["task"] and all(map(_has_letter, named)):
+            return tuple(Facts({"subset": piece}) for piece in named)
         return None
 
     def _reject(self, cell: Cell, text: str, reason: str) -> None:
@@ -301,6 +322,10 @@ def _stack(facts: Facts, more: Facts) -> Facts:
             f"{fields[key]}; {value}" if joined and key == "subset" else f"{fields[key]} / {value}" if joined else value
         )
     return replace(more.over(facts), fields=fields)
+
+
+def _has_letter(text: str) -> bool:
+    return any(character.isalpha() for character in text)
 
 
 def _is_text(text: str) -> bool:

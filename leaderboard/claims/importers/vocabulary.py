@@ -176,3 +176,6 @@ SPREADS: dict[str, SpreadKind] = {
 """Headers of a column that holds the spread of the column before it."""
 VALUES = frozenset({"value", "values", "result", "results", "number"})
 """Headers that only say that numbers stand below them."""
+ON = frozenset(["✓", "✔", "✅", "√", "yes", "Yes", "•", "●"])
+OFF = frozenset(["", "-", "--", "–", "—", "✗", "✘", "❌", "×", "x", "no", "No", "○"])
+"""Marks of ablation tables: with and without."""

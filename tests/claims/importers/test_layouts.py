@@ -235,3 +235,45 @@ def test_undefined_macros_are_noted_and_a_mapping_can_say_what_they_do():
     assert any("\\best" in note for note in plain.tables[0].notes)
     told = import_text(source, "latex", mapping=Mapping.model_validate({"macros": {"best": "bold"}}))
     assert told.claims[0].bold is True
+
+
+def test_check_marks_of_an_ablation_name_the_method(latex_table):
+    on = "\\checkmark"
+    rows = (
+        f"Mask & QK & Pos. & Top-1 \\\\ \\midrule\n & & & 72.7 \\\\ {on} & {on} & -- & 73.0 \\\\ {on} & & {on} & 73.9 \\\\"
+    )
+    result = latex_table(rows, caption="x")
+    assert [(claim.scope.method, claim.scope.subset, claim.printed) for claim in result.claims] == [
+        ("none", None, "72.7"), ("Mask + QK", None, "73.0"), ("Mask + Pos.", None, "73.9"),
+    ]  # fmt: skip
+
+
+def test_a_quantity_in_the_corner_heads_numeric_columns(latex_table):
+    result = latex_table(
+        "Layers & 2 & 4 \\\\ \\midrule\nDefault & 40.1 & 35.2 \\\\ Mask & 39.5 & 34.8 \\\\", caption="x"
+    )
+    assert [(claim.scope.method, claim.scope.subset, claim.printed) for claim in result.claims] == [
+        ("Default", "Layers=2", "40.1"), ("Default", "Layers=4", "35.2"), ("Mask", "Layers=2", "39.5"), ("Mask",
+        "Layers=4", "34.8"),
+    ]  # fmt: skip
+
+
+def test_a_quantity_over_numeric_rows_describes_them(latex_table):
+    result = latex_table(
+        "Learning rate & Default & Mask \\\\ \\midrule\n$10^{-3}$ & 90.1 & 91.0 \\\\ 3e-4 & 90.5 & 91.2 \\\\"
+    )
+    assert [(claim.scope.method, claim.scope.subset) for claim in result.claims] == [
+        ("Default", "Learning rate=10^-3"), ("Mask", "Learning rate=10^-3"),
+        ("Default", "Learning rate=3e-4"), ("Mask", "Learning rate=3e-4"),
+    ]  # fmt: skip
+
+
+def test_a_header_with_as_many_parts_as_numbers_names_them_but_a_slash_in_a_name_does_not(latex_table):
+    named = latex_table("Model & MNLI-m/mm \\\\ \\midrule\nBERT & 84.6/83.4 \\\\", 1, "GLUE")
+    assert [(claim.printed, claim.scope.task, claim.scope.subset) for claim in named.claims] == [
+        ("84.6", "MNLI-m/mm", "MNLI-m"), ("83.4", "MNLI-m/mm", "mm"),
+    ]  # fmt: skip
+    for header in ("w/o mask", "CIFAR-10/100"):
+        result = latex_table(f"Model & {header} \\\\ \\midrule\nBERT & 84.6/83.4 \\\\", 1, "Results")
+        assert result.claims == ()
+        assert len(result.unread) == 1
