@@ -240,7 +240,8 @@ def test_undefined_macros_are_noted_and_a_mapping_can_say_what_they_do():
 def test_check_marks_of_an_ablation_name_the_method(latex_table):
     on = "\\checkmark"
     rows = (
-        f"Mask & QK & Pos. & Top-1 \\\\ \\midrule\n & & & 72.7 \\\\ {on} & {on} & -- & 73.0 \\\\ {on} & & {on} & 73.9 \\\\"
+        f"Mask & QK & Pos. & Top-1 \\\\ \\midrule\n & & & 72.7 \\\\ "
+        f"{on} & {on} & -- & 73.0 \\\\ {on} & & {on} & 73.9 \\\\"
     )
     result = latex_table(rows, caption="x")
     assert [(claim.scope.method, claim.scope.subset, claim.printed) for claim in result.claims] == [
