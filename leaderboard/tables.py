@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import product
@@ -147,7 +147,7 @@ def build(grid: Grid, selection: Selection | None = None, published: PublishedLo
     tasks = chosen([task.name for task in grid.tasks], selection.tasks, "task")
     initializers = chosen(grid.initializers, selection.initializers, "initialiser")
     lookup = published if selection.published else None
-    layouts = _layouts(grid, [grid.task(name) for name in tasks], selection)
+    layouts = _layouts(grid, tasks, initializers, selection)
     tables = [_table(layout, grid, tasks, initializers, selection, lookup) for layout in layouts]
     shown = tuple(table for table in tables if table.columns and table.rows)
     planned, unfinished = _progress([grid.groups[key] for key in product(tasks, initializers) if key in grid.groups])
@@ -181,13 +181,29 @@ def _progress(groups: Sequence[Group]) -> tuple[int, dict[str, int]]:
     return len(results), dict(Counter(result.status for result in results if result.status != "finished"))
 
 
-def _layouts(grid: Grid, tasks: Sequence[TaskFacts], selection: Selection) -> Sequence[Layout]:
+def _layouts(
+    grid: Grid, tasks: Sequence[str], initializers: Sequence[str], selection: Selection
+) -> Sequence[Layout]:
     """The asked metrics, one table each; else the experiment's tables; else the primary metrics together."""
     if not selection.metrics:
-        return grid.layouts or (Layout("Primary metric of each task"),)
-    titles = {metric.name: metric.title for task in reversed(tasks) for metric in reversed(task.metrics)}
-    known = list(dict.fromkeys(metric.name for task in tasks for metric in task.metrics))
+        return _complete(grid.layouts, tasks, initializers) or (Layout("Primary metric of each task"),)
+    facts = [grid.task(name) for name in tasks]
+    titles = {metric.name: metric.title for task in reversed(facts) for metric in reversed(task.metrics)}
+    known = list(dict.fromkeys(metric.name for task in facts for metric in task.metrics))
     return [Layout(titles[name], metrics=(name,)) for name in chosen(known, selection.metrics, "metric")]
+
+
+def _complete(layouts: Sequence[Layout], tasks: Sequence[str], initializers: Sequence[str]) -> list[Layout]:
+    """The experiment's tables, with a place for everything that runs.
+
+    An initialiser that no table names, such as a plugin's, joins all of them; tasks that none names get their own.
+    """
+    if not layouts:
+        return []
+    rows = [name for name in initializers if not any(matching([name], layout.initializers) for layout in layouts)]
+    columns = [name for name in tasks if not any(matching([name], layout.tasks) for layout in layouts)]
+    joined = [replace(layout, initializers=(*layout.initializers, *rows)) for layout in layouts]
+    return [*joined, *([Layout("Other tasks", tasks=tuple(columns))] if columns else [])]
 
 
 def _table(

@@ -175,7 +175,8 @@ def test_one_table_for_each_metric_asked_for(grid):
 
 def test_the_tables_of_an_experiment_choose_and_order(grid):
     layout = Layout("Both", ("cyclic",), ("mask", "default"), ("loss", "accuracy"))
-    table = build(dataclasses.replace(grid, layouts=(layout,))).tables[0]
+    rest = Layout("The rest", initializers=tuple(set(grid.initializers) - {"mask", "default"}))
+    table = build(dataclasses.replace(grid, layouts=(layout, rest))).tables[0]
     assert [(column.task, column.metric.name) for column in table.columns] == [
         ("cyclic", "loss"),
         ("cyclic", "accuracy"),
@@ -324,3 +325,12 @@ def test_a_terminal_table_is_never_cut_nor_wider_than_the_terminal(grid, width):
     assert "…" not in text
     assert long in text
     assert max(map(len, text.splitlines())) <= width
+
+
+def test_an_initializer_and_a_task_that_no_table_names_are_shown_all_the_same(grid):
+    first_task, *other_tasks = [task.name for task in grid.tasks]
+    first, *others = grid.initializers
+    layout = Layout("Table 1", tasks=(first_task,), initializers=(first,))
+    board = build(dataclasses.replace(grid, layouts=(layout,)))
+    assert [row.name for row in board.tables[0].rows if row.kind == "measured"] == [first, *others]
+    assert [column.task for column in board.tables[1].columns] == other_tasks
