@@ -25,8 +25,7 @@ import torch
 from joblib import Parallel, delayed
 
 from benchmark.cell import Cell
-from benchmark.plan import build_plan, cell_from_json, cell_to_json, load_experiment
-from benchmark.registry import Registry
+from benchmark.plan import build_plan, load_experiment
 from benchmark.train.build import build, build_all
 from benchmark.train.grouping import stacks
 from benchmark.train.mode import Mode
@@ -81,15 +80,9 @@ def resized(cell: Cell, shape: dict[str, int]) -> Cell:
 _trainers: dict[Any, tuple[Trainer, Any]] = {}
 
 
-def rebuilt(texts: list[str]) -> list[Cell]:
-    """Cells from their JSON."""
-    torch.set_num_threads(1)
-    registry = Registry.discover()
-    return [cell_from_json(text, registry) for text in texts]
-
-
-def product_share(shares: list[list[str]], mode: str, device: str, steps: int) -> tuple[float, float]:
+def product_share(shares: list[list[Cell]], mode: str, device: str, steps: int) -> tuple[float, float]:
     """Train each stack for `steps`; start and end by the clock that all processes share."""
+    torch.set_num_threads(1)
     prepared = [_trainer(tuple(share), mode, device) for share in shares]
     started = time.perf_counter()
     for trainer, step in prepared:
@@ -98,10 +91,10 @@ def product_share(shares: list[list[str]], mode: str, device: str, steps: int) -
     return started, time.perf_counter()
 
 
-def _trainer(share: tuple[str, ...], mode: str, device: str) -> tuple[Trainer, Any]:
-    key = (share, mode, device)
+def _trainer(share: tuple[Cell, ...], mode: str, device: str) -> tuple[Trainer, Any]:
+    key = (tuple(cell.id for cell in share), mode, device)
     if key not in _trainers:
-        built, errors = build_all(rebuilt(list(share)))
+        built, errors = build_all(share)
         if errors:
             raise RuntimeError("\n".join(errors.values()))
         trainer = Trainer(built, Mode.parse(mode), device)
@@ -111,9 +104,9 @@ def _trainer(share: tuple[str, ...], mode: str, device: str) -> tuple[Trainer, A
     return _trainers[key]
 
 
-def eager_cell(text: str, device: str, steps: int) -> None:
+def eager_cell(cell: Cell, device: str, steps: int) -> None:
     """What anybody would write: one model, `torch.optim.Adam`, a shuffled loop over batches."""
-    cell = rebuilt([text])[0]
+    torch.set_num_threads(1)
     task = cell.task
     model = build(cell).to(device)
     examples = task.training_examples(cell.seed)
@@ -167,13 +160,12 @@ def step_operations(cell: Cell) -> int:
     return counter.get_total_flops()
 
 
-def dealt(cells: list[Cell], size: int, workers: int) -> list[list[list[str]]]:
-    """Stacks of about equal size, dealt to the workers, as JSON."""
+def dealt(cells: list[Cell], size: int, workers: int) -> list[list[list[Cell]]]:
+    """Stacks of about equal size, dealt to the workers."""
     count = -(-len(cells) // size)
     count += -count % workers if count > 1 else 0
     cut = stacks(cells, -(-len(cells) // count))
-    texts = [[cell_to_json(cell) for cell in stack] for stack in cut]
-    return [texts[start::workers] for start in range(workers)]
+    return [cut[start::workers] for start in range(workers)]
 
 
 def main() -> None:
@@ -181,7 +173,6 @@ def main() -> None:
     options = arguments()
     workers = options.workers or (os.cpu_count() or 1 if options.device == "cpu" else torch.cuda.device_count())
     cells = chosen_cells(options.task, options.shape, options.seeds)
-    texts = [cell_to_json(cell) for cell in cells]
     started = time.perf_counter()
     mode = options.mode
     if mode == "auto":
@@ -199,7 +190,7 @@ def main() -> None:
 
     def baseline(steps: int) -> float:
         begun = time.perf_counter()
-        pool(delayed(eager_cell)(text, options.device, steps) for text in texts)
+        pool(delayed(eager_cell)(cell, options.device, steps) for cell in cells)
         return time.perf_counter() - begun
 
     rounds: list[dict[str, float]] = []
