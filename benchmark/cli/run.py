@@ -197,10 +197,12 @@ def train(plan: Plan, todo: Sequence[Cell], store: Store, say: Speaker, options:
 def make_settings(plan: Plan, options: dict[str, Any]) -> Settings:
     """Execution settings from the command line."""
     from benchmark.execution.devices import resolve_device
+    from benchmark.execution.dispatch import require_backend
     from benchmark.execution.pool import Settings, default_threads, default_workers
     from benchmark.store import new_run_id
     from benchmark.train.mode import Mode
 
+    require_backend(options["backend"])
     device = resolve_device(options["device"])
     workers = options["workers"] or default_workers(device)
     return Settings(

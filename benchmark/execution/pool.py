@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from benchmark.cell import Cell, PluginFile
-from benchmark.errors import UsageError
 from benchmark.execution.devices import candidates
+from benchmark.execution.dispatch import SHARED, dispatched, stopping_on_signals
 from benchmark.execution.job import Job, Outcome
 from benchmark.execution.process import POOL
 from benchmark.execution.stacks import Stack, form_stacks
@@ -22,10 +19,6 @@ from benchmark.train.mode import ALONE, Mode
 
 if TYPE_CHECKING:
     from benchmark.store import Store
-
-REDISPATCHES = 5
-"""How often what is left is handed out again after joblib's own workers died."""
-
 
 WAIT_SECONDS = 1.0
 """Between two looks at what another run is doing."""
@@ -84,6 +77,10 @@ class Execution:
     stopped_early: bool = False
     """Stopped by `--fail-fast`."""
 
+    def interrupt(self) -> None:
+        """Note that a signal came."""
+        self.interrupted = True
+
 
 def default_workers(device: str) -> int:
     """One per GPU, or one per core that this process may use (cgroup and affinity limits respected)."""
@@ -113,7 +110,7 @@ def execute(
     """
     summary = Execution()
     left = set(todo)
-    with stopping_on_signals(settings.backend, summary), closing(POOL):
+    with stopping_on_signals(settings.backend, summary.interrupt), closing(POOL):
         modes = decide_modes([cell for cell in cells if cell.id in left], store, settings, listener)
         while left and not STOPPING.is_set():
             stacks = form_stacks(cells, left, modes, None if settings.execution else settings.workers)
@@ -143,16 +140,18 @@ def after_others(store: Store, settings: Settings, listener: Listener, summary: 
 def train_jobs(jobs: Sequence[Job], settings: Settings, listener: Listener) -> Execution:
     """Train jobs that are formed already (see `execute`)."""
     summary = Execution()
-    with stopping_on_signals(settings.backend, summary), closing(POOL):
+    with stopping_on_signals(settings.backend, summary.interrupt), closing(POOL):
         hand_out(jobs, settings, listener, summary)
     return summary
 
 
 def hand_out(jobs: Sequence[Job], settings: Settings, listener: Listener, summary: Execution) -> None:
     """Dispatch jobs and pass on what becomes of them."""
-    for _, outcome in dispatched(supervise, jobs, settings, listener):
+    for _, outcome in dispatched(supervise, jobs, settings.backend, settings.workers, listener.note):
         take_note(outcome, summary, settings)
         listener.ended(outcome)
+        if STOPPING.is_set() and settings.backend not in SHARED:
+            return  # leaving the loop has joblib end its workers, and training processes end with them
 
 
 def take_note(outcome: Outcome, summary: Execution, settings: Settings) -> None:
@@ -201,7 +200,9 @@ def decide_modes(cells: Sequence[Cell], store: Store, settings: Settings, listen
     if missing:
         listener.deciding(len(missing))
         jobs = [make_job(k, Stack(tuple(shapes[key]), ALONE), store, settings) for k, key in enumerate(missing)]
-        for number, decision in dispatched(decide_shape, jobs, settings, listener):
+        for number, decision in dispatched(decide_shape, jobs, settings.backend, settings.workers, listener.note):
+            if STOPPING.is_set():
+                continue
             if decision is not None:
                 store.decide_execution(mode_key(missing[number], settings), decision)
             listener.note(f"  {jobs[number].task}: " + (decision or FAILED_DECISION)["reason"])
@@ -216,108 +217,3 @@ def mode_key(shape: str, settings: Settings) -> str:
     """Decisions hold for one kind of device and one number of threads."""
     kind = "cuda" if settings.device.startswith("cuda") else f"cpu-{settings.threads}"
     return f"{shape}-{kind}"
-
-
-# --- joblib --------------------------------------------------------------------------------------------------------
-
-
-def dispatched(function: Any, jobs: Sequence[Any], settings: Settings, listener: Listener) -> Iterator[tuple[int, Any]]:
-    """`(position, function(job))` as they come; jobs whose joblib worker died are handed out again."""
-    left = dict(enumerate(jobs))
-    for attempt in range(REDISPATCHES + 1):
-        try:
-            for number, result in in_parallel(function, left, settings):
-                del left[number]
-                yield number, result
-        except Exception as error:
-            if not died(error) or attempt == REDISPATCHES or STOPPING.is_set():
-                raise
-            listener.note(f"A worker of the {settings.backend} backend died; handing out {len(left)} stacks again.")
-        else:
-            return
-
-
-def died(error: Exception) -> bool:
-    """Whether joblib's own worker was killed (loky, Dask or Ray), as against an error of ours."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "WorkerCrashedError"})
-
-
-def in_parallel(function: Any, jobs: Mapping[int, Any], settings: Settings) -> Iterator[tuple[int, Any]]:
-    """`(number, function(job))` by joblib, unordered."""
-    from joblib import Parallel, delayed, parallel_config
-
-    with ExitStack() as context:
-        context.enter_context(prepared_backend(settings))
-        context.enter_context(parallel_config(backend=settings.backend, n_jobs=settings.workers))
-        run = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-        yield from run(delayed(numbered)(number, function, job) for number, job in dict(jobs).items())
-
-
-def numbered(number: int, function: Any, job: Any) -> tuple[int, Any]:
-    """The result with its job's number, since results come in any order."""
-    return number, function(job)
-
-
-@contextmanager
-def prepared_backend(settings: Settings) -> Iterator[None]:
-    """What a backend needs beside its name.
-
-    Raises:
-        UsageError: an optional backend is not installed, or joblib does not know it.
-    """
-    name = settings.backend
-    try:
-        if name == "dask":
-            from dask.distributed import Client  # type: ignore[import-not-found,unused-ignore]
-
-            address = os.environ.get("DASK_SCHEDULER_ADDRESS")
-            own = {} if address else {"n_workers": settings.workers, "threads_per_worker": 1, "dashboard_address": None}
-            with Client(address, **own):
-                yield
-            return
-        if name == "ray":
-            from ray.util.joblib import register_ray  # type: ignore[import-not-found,unused-ignore]
-
-            register_ray()
-    except ImportError:
-        raise UsageError(f"--backend {name} needs the package '{name}': pip install '{name}'") from None
-    require_known(name)
-    yield
-
-
-def require_known(name: str) -> None:
-    """Refuse a backend joblib has not heard of."""
-    from joblib.parallel import BACKENDS, EXTERNAL_BACKENDS
-
-    known = sorted({*BACKENDS, *EXTERNAL_BACKENDS, "dask", "ray"})
-    if name not in known:
-        raise UsageError(f"--backend '{name}' is not known to joblib; known: {', '.join(known)}.")
-
-
-@contextmanager
-def stopping_on_signals(backend: str, summary: Execution) -> Iterator[None]:
-    """The first SIGINT or SIGTERM lets running stacks be ended in order, the second stops at once.
-
-    Helpers in other processes cannot see the flag; there the signal is raised, and training processes end because
-    their parents do.
-    """
-    shared = backend in ("threading", "sequential")
-
-    def stop(number: int, _: object) -> None:
-        again, summary.interrupted = summary.interrupted, True
-        STOPPING.set()
-        if again or not shared:
-            raise KeyboardInterrupt
-
-    STOPPING.clear()
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        STOPPING.clear()
