@@ -1,0 +1,66 @@
+"""The README does what it says: its plugin runs, its commands exist, its check output is what comes out, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def bench(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmark.cli", *arguments], cwd=folder, capture_output=True, text=True
+    )
+
+
+def test_the_initialiser_of_the_readme_reaches_the_leaderboard(tmp_path):
+    (source,) = blocks("python")
+    assert len(source.strip().splitlines()) <= 20
+    (tmp_path / "tied_qk.py").write_text(source)
+    store = str(tmp_path / "results")
+    done = bench(
+        "run", "paper", "--plugin", "tied_qk.py", "--task", "majority3", "--initializer", "tied_qk", "--seeds", "1",
+        "--execution", "alone", "--workers", "1", "--store", store, folder=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = bench("leaderboard", "--format", "csv", "--store", store, folder=tmp_path)
+    assert "majority3,tied_qk" in shown.stdout, shown.stdout + shown.stderr
+
+
+def commands() -> list[list[str]]:
+    lines = [line for block in blocks("bash") for line in block.splitlines()]
+    calls = re.findall(r"\.venv/bin/bench ((?:[^&#\"]|\"[^\"]*\")*)", "\n".join(lines))
+    return [shlex.split(call) for call in calls]
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_verb_and_option_of_the_readme_exists(words):
+    helped = bench(words[0], "--help").stdout
+    for word in words:
+        if word.startswith("--"):
+            assert word in helped, f"{word} is no option of bench {words[0]}"
+
+
+def test_the_finding_quoted_in_the_readme_is_what_check_prints():
+    (quoted,) = blocks("text")
+    printed = " ".join(bench("check", "arxiv-2608.00418").stdout.split())
+    head, arithmetic, *_ = quoted.strip().splitlines()
+    assert head in printed
+    assert arithmetic.split("arithmetic")[1].strip() in printed
+
+
+def test_every_link_of_the_documentation_leads_to_a_file():
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
