@@ -92,11 +92,16 @@ class Finding:
     acknowledged: str | None = None
     """Reason somebody gave for keeping the number."""
     note: str = ""
+    basis: str = ""
+    """Digest of stored numbers it stands on beyond the cells shown."""
+    kept_in: str = ""
+    """File in which it is acknowledged, where that is not the file of the claims."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes when one of the printed numbers does."""
+        """Changes when one of its numbers does."""
         text = "|".join(sorted(f"{cell.where}={cell.printed}" for cell in self.cells)) or self.arithmetic
+        text += self.basis
         return hashlib.sha256(f"{self.check}|{self.pattern}|{text}".encode()).hexdigest()[:8]
 
     def as_json(self) -> dict[str, Any]:
@@ -106,6 +111,8 @@ class Finding:
 
 def how_to_acknowledge(finding: Finding) -> str:
     """The line to add to the claims file to keep the number and silence the finding until it changes."""
+    if finding.kept_in:
+        return f"in {finding.kept_in}: - {{check: {finding.check}, finding: {finding.fingerprint}, reason: ...}}"
     before = "" if finding.path.endswith((".yaml", ".yml")) or not finding.path else "bench claims import it, then "
     if len(finding.cells) in {1, 2} and finding.count == 1:
         first = finding.cells[0]

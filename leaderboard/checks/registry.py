@@ -7,7 +7,8 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from benchmark.errors import UsageError
@@ -16,9 +17,11 @@ from leaderboard.checks.finding import Finding, Severity, Tally
 
 if TYPE_CHECKING:
     from leaderboard.checks.evidence import Evidence
+    from leaderboard.checks.stored.evidence import StoreEvidence
 
 Needs = Literal["claims", "store"]
 Function = Callable[["Evidence", Tally], Iterator[Finding]]
+OnStore = Callable[["StoreEvidence", Tally], Iterator[Finding]]
 
 CATALOGUE: dict[str, Check] = {}
 ALIASES = {"REL%": "REL", "SCALE": "DOMAIN"}
@@ -37,7 +40,9 @@ class Check:
     text: str
     """Rule, formula, source, power and blind spot: what `--explain` prints."""
     on_claims: Function | None = None
-    on_store: Callable[..., Iterator[Finding]] | None = None
+    on_store: OnStore | None = None
+    threshold: float | None = None
+    """What an experiment may replace, in the check's unit; None: it has none."""
 
     @property
     def power(self) -> str:
@@ -67,32 +72,52 @@ def section(text: str, heading: str) -> str:
     return rest[: min((end for end in ends if end >= 0), default=len(rest))]
 
 
-def check(
-    id: str, number: int, title: str, severity: Severity, needs: Needs = "claims"
-) -> Callable[[Function], Function]:
-    """Register a generator function as a check; its docstring is its explanation.
-
-    Decorating a second function with the same id adds the other kind of input to the check.
-    """
+def check(id: str, number: int, title: str, severity: Severity) -> Callable[[Function], Function]:
+    """Register a generator function as a check of published numbers; its docstring is its explanation."""
 
     def register(function: Function) -> Function:
-        text = inspect.cleandoc(function.__doc__ or "")
-        known = CATALOGUE.get(id)
-        on_claims = function if needs == "claims" else known.on_claims if known else None
-        on_store = function if needs == "store" else known.on_store if known else None
-        if known is not None:
-            text = f"{known.text}\n\n{text}"
-        CATALOGUE[id] = Check(id, title, severity, number, text, on_claims, on_store)
+        CATALOGUE[id] = Check(id, title, severity, number, inspect.cleandoc(function.__doc__ or ""), function)
         return function
 
     return register
 
 
+def store_check(
+    id: str, number: int, title: str, severity: Severity, threshold: float | None = None
+) -> Callable[[OnStore], OnStore]:
+    """Register a generator function as a check of a store, and of nothing else."""
+
+    def register(function: OnStore) -> OnStore:
+        text = inspect.cleandoc(function.__doc__ or "")
+        CATALOGUE[id] = Check(id, title, severity, number, text, None, function, threshold)
+        return function
+
+    return register
+
+
+def on_store(id: str, threshold: float | None = None) -> Callable[[OnStore], OnStore]:
+    """Let a check of published numbers look at a store too; the docstring joins the check's explanation."""
+
+    def register(function: OnStore) -> OnStore:
+        load(published)
+        known = CATALOGUE[id]
+        text = f"{known.text}\n\nOn a store. {inspect.cleandoc(function.__doc__ or '')}"
+        CATALOGUE[id] = replace(known, text=text, on_store=function, threshold=threshold)
+        return function
+
+    return register
+
+
+def load(package: ModuleType) -> None:
+    """Import every module of a package, so that its checks are registered."""
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+
+
 def catalogue() -> tuple[Check, ...]:
     """Every check, in the order of the catalogue."""
-    for package in (published, stored):
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"{package.__name__}.{module.name}")
+    load(published)
+    load(stored)
     return tuple(sorted(CATALOGUE.values(), key=lambda entry: entry.number))
 
 

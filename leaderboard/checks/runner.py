@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase as fnmatch
 from typing import Any
 
+from benchmark.errors import UsageError
 from leaderboard.checks.evidence import Evidence
 from leaderboard.checks.finding import Finding, Severity, Tally, Verdict
-from leaderboard.checks.registry import Check, find, select
+from leaderboard.checks.registry import Check, catalogue, find, select
 from leaderboard.claims.model import Acknowledgement, ClaimSet
 
 AT_MOST = 6
@@ -76,16 +77,46 @@ class Override:
     """`error`, `warning`, `info`, or `off`; None: the check's own."""
     exceptions: tuple[str, ...] = ()
     """Names of tasks, methods or metrics the check leaves alone, `*` and `?` allowed."""
+    threshold: float | None = None
+    """Replaces the check's threshold, in its unit; None: the check's own."""
+
+
+def overrides_of(checks: Mapping[str, Any]) -> dict[str, Override]:
+    """What `checks` of an experiment asks for, by the id of the check.
+
+    Args:
+        checks: id → mapping (as stored with a run) with `severity`, `threshold` and `except` (or `exceptions`).
+
+    Raises:
+        UsageError: no such check, or a threshold for one that has none.
+    """
+    wishes = {}
+    for id, wish in checks.items():
+        entry = find(id)
+        threshold = wish.get("threshold")
+        if threshold is not None and entry.threshold is None:
+            others = ", ".join(
+                f"{other.id} ({other.threshold:g})" for other in catalogue() if other.threshold is not None
+            )
+            raise UsageError(f"check '{entry.id}' has no threshold to set; these have: {others}")
+        exceptions = wish.get("except") or wish.get("exceptions") or ()
+        listed = (exceptions,) if isinstance(exceptions, str) else tuple(map(str, exceptions))
+        wishes[entry.id] = Override(wish.get("severity"), listed, threshold)
+    return wishes
 
 
 def overridden(finding: Finding, override: Override | None) -> Finding | None:
-    """The finding as the experiment wants it; None when it is not to be told. What passes is never raised."""
+    """The finding as the experiment wants it; None when it is not to be told.
+
+    Remarks that a check makes beside its findings are never raised: what is no fault stays none.
+    """
     if override is None:
         return finding
     names = {name for cell in finding.cells for name in cell.label.split(" · ")}
     if override.severity == "off" or any(fnmatch(name, pattern) for name in names for pattern in override.exceptions):
         return None
-    if override.severity is None or finding.severity is Severity.INFO:
+    remark = finding.severity is Severity.INFO and find(finding.check).severity is not Severity.INFO
+    if override.severity is None or remark:
         return finding
     return replace(finding, severity=Severity(override.severity))
 
@@ -114,9 +145,33 @@ def check_claims(
         for check in checks:
             told = run_one(check, evidence, report.tallies[check.id], wishes.get(check.id))
             report.findings += told
-    report.findings.sort(key=lambda finding: (finding.acknowledged is not None, RANK[finding.severity]))
+    report.findings.sort(key=order)
     report.seconds = time.perf_counter() - start
     return report
+
+
+def order(finding: Finding) -> tuple[bool, int]:
+    """Worst first, acknowledged ones last."""
+    return finding.acknowledged is not None, RANK[finding.severity]
+
+
+def merged(reports: Sequence[Report]) -> Report:
+    """Several reports as one."""
+    result = Report()
+    for report in reports:
+        result.findings += report.findings
+        result.sources += report.sources
+        result.unreadable += report.unreadable
+        result.numbers += report.numbers
+        result.seconds += report.seconds
+        for id, tally in report.tallies.items():
+            total = result.tallies.setdefault(id, Tally())
+            total.ok(tally.passed)
+            for reason, count in tally.untestable.items():
+                total.skip(reason, count)
+    result.findings.sort(key=order)
+    result.tallies = {entry.id: result.tallies[entry.id] for entry in catalogue() if entry.id in result.tallies}
+    return result
 
 
 def count_numbers(claims: ClaimSet) -> int:
@@ -181,4 +236,5 @@ def _sum(same: list[Finding]) -> Finding:
         cells=tuple(finding.cells[0] for finding in same[:SHOWN]),
         arithmetic="; ".join(finding.arithmetic for finding in same[:2]),
         count=len(same),
+        basis="".join(finding.fingerprint for finding in same) if any(finding.basis for finding in same) else "",
     )

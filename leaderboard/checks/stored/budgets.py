@@ -1,0 +1,169 @@
+"""How long cells were trained, with how many parameters, and at which point of training their number was taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from benchmark.parameters import Metric
+from leaderboard.aggregate import Group
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict
+from leaderboard.checks.registry import on_store, store_check
+from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, named, ranked_metrics
+
+
+@store_check("DB-INCOMPLETE", 17, "cells that count as finished and were cut short", Severity.WARNING)
+def cut_short(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """A cell that was stopped early has the numbers of a shorter experiment.
+
+    Formula: steps done < steps planned, in a cell whose status is `finished`; or, between the seeds of one task ×
+    initialiser, a curve whose last point lies at an earlier step than that of the others.
+    Source: EleutherAI/lm-evaluation-harness, `--limit` (`n-samples`: original and effective, unmarked in its table);
+    UKGovernmentBEIS/inspect_ai, `completed_samples`.
+    Power: complete for steps. Blind spot: the number of evaluated items is not recorded by itself; within one cell id
+    it is fixed, since the evaluation set follows from the task's parameters.
+    """
+    for _, group in evidence.groups():
+        rows = [row for row in evidence.rows_of(group) if row.status == "finished"]
+        short = [row for row in rows if row.steps_done < row.steps_planned]
+        ends = {row.cell_id: _last_step(evidence, row.cell_id) for row in rows}
+        latest = max(ends.values(), default=0)
+        stopped = [row for row in rows if row not in short and 0 < ends[row.cell_id] < latest]
+        tally.ok(len(rows) - len(short) - len(stopped))
+        if short or stopped:
+            told = [(r.seed, f"{r.steps_done} of {r.steps_planned} steps") for r in short]
+            told += [(r.seed, f"curve ends at step {ends[r.cell_id]} of {latest}") for r in stopped]
+            yield Finding(
+                check="DB-INCOMPLETE",
+                severity=Severity.WARNING,
+                verdict=Verdict.FAIL,
+                message=f"{named(group)}: {len(told)} of {len(rows)} finished seeds were cut short",
+                cells=tuple(cell(group, text, seed=seed) for seed, text in told),
+                arithmetic="; ".join(f"seed {seed}: {text}" for seed, text in told),
+                explanations=(Explanation("a rule that stops early", "then say so: the budgets are not equal"),),
+                pattern="finished cells that were cut short",
+                basis=digest(sorted(r.finals.items()) for r in group.seeds),
+            )
+
+
+def _last_step(evidence: StoreEvidence, cell_id: str) -> int:
+    """The last step of any of the cell's curves; 0 without one."""
+    return evidence.last_steps().get(cell_id, 0)
+
+
+@store_check("DB-BUDGET", 18, "rivals with unequal budgets", Severity.WARNING, threshold=1.05)
+def unequal(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """Initialisers of one task are compared at one budget.
+
+    Formula: largest / smallest over the initialisers of a task of steps planned, batch size and number of parameters,
+    each cell counted; above 1.05 (`checks: {DB-BUDGET: {threshold: 1.2}}`).
+    Source: fairness of comparison; stanfordnlp/pyreft#42 (12 against 3 epochs), LG imix#5 (2000 against 1000 epochs).
+    Power: complete for these three. Blind spot: time, tuning effort, and parameters kept outside the model.
+    """
+    for task, groups in evidence.columns():
+        for name, budget in _budgets(evidence, groups).items():
+            values = [value for found in budget.values() for value in found if value > 0]
+            if len(budget) < 2 or not values:
+                continue
+            if max(values) <= evidence.threshold * min(values):
+                tally.ok()
+            else:
+                yield _unequal(task.name, name, budget)
+
+
+def _budgets(evidence: StoreEvidence, groups: list[Group]) -> dict[str, dict[str, set[int]]]:
+    """Quantity → initialiser → the values its cells have."""
+    found: dict[str, dict[str, set[int]]] = {"steps": {}, "batch size": {}, "parameters": {}}
+    for group in groups:
+        for row in evidence.rows_of(group):
+            budget = ((row.resolved.get("task") or {}).get("parameters") or {}).get("budget") or {}
+            sizes = {"steps": row.steps_planned, "batch size": budget.get("batch_size"), "parameters": row.parameters}
+            for name, size in sizes.items():
+                if size:
+                    found[name].setdefault(group.initializer, set()).add(size)
+    return found
+
+
+def _unequal(task: str, name: str, budget: Mapping[str, set[int]]) -> Finding:
+    low, high = min(map(min, budget.values())), max(map(max, budget.values()))
+    shown = {who: " and ".join(map(str, sorted(found))) for who, found in budget.items()}
+    return Finding(
+        check="DB-BUDGET",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{task}: {name} from {low} to {high} among initialisers that are compared",
+        cells=tuple(Cell(size, task, who, name, f"{who} · {task}") for who, size in shown.items()),
+        arithmetic=f"{high} / {low} = {high / low:.3f}",
+        explanations=(Explanation("a method that brings its own parameters", "a fact to state", name == "parameters"),),
+        pattern=f"unequal {name}",
+    )
+
+
+BEST = re.compile(
+    r"^(?:best|max|maximum|min|minimum|peak|oracle)\b"
+    r"|\b(?:best|max|maximum|highest|lowest|peak|oracle|chosen|selected|picked)\b[^.;]*"
+    r"\b(?:epochs?|steps?|checkpoints?|points?|evaluations?|over training|of the curve)\b"
+)
+HELD_OUT = re.compile(r"\b(?:validation|held[- ]out|dev(?:elopment)?)\b")
+TEST = re.compile(r"\b(?:test|evaluation|unseen)\b")
+
+
+@on_store("DB-TESTSEL")
+def chosen_on_test(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """A metric with a direction whose value is the best over training instead of the last.
+
+    Formula: (a) its name, title or description says best (maximum, selected, ...) over epochs, steps or checkpoints,
+    and no validation or held-out examples: an error where it names the test or evaluation examples, else a warning;
+    (b) on every one of at least three seeds the final is the best finite point of the curve of the same name to the
+    last bit, and not its last point: a warning.
+    Source: as above. Power: (a) complete for what is declared; (b) misses selection by another metric.
+    Blind spot: a selection that is neither declared nor visible in a curve of the same name.
+    """
+    for task, groups in evidence.columns():
+        for metric in ranked_metrics(task):
+            severity = declared(metric)
+            seen = [group for group in groups if _is_best(evidence, group, metric)]
+            if severity is not None and groups:
+                yield _chosen(task.name, metric, severity, "declared as the best over training", groups)
+            elif seen:
+                yield _chosen(task.name, metric, Severity.WARNING, "the best point of each curve, not the last", seen)
+            else:
+                tally.ok()
+
+
+def declared(metric: Metric) -> Severity | None:
+    """How grave the selection is that a metric declares; None without one."""
+    text = f"{metric.name.replace('_', ' ')}. {metric.title}. {metric.description}".casefold()
+    parts = (metric.name.replace("_", " ").casefold(), metric.title.casefold(), metric.description.casefold())
+    if not any(BEST.search(part) for part in parts) or HELD_OUT.search(text):
+        return None
+    return Severity.ERROR if TEST.search(text) else Severity.WARNING
+
+
+def _is_best(evidence: StoreEvidence, group: Group, metric: Metric) -> bool:
+    values = {r.cell_id: r.finals[metric.name] for r in group.seeds if r.seed in group.values(metric.name)}
+    curves = {cell_id: evidence.curves().get((cell_id, metric.name)) for cell_id in values}
+    if len(values) < 3:
+        return False
+    for cell_id, value in values.items():
+        curve = curves[cell_id]
+        best = None if curve is None else curve.highest if metric.direction == "max" else curve.lowest
+        if curve is None or best != value or curve.last == value:
+            return False
+    return True
+
+
+def _chosen(task: str, metric: Metric, severity: Severity, how: str, groups: list[Group]) -> Finding:
+    n = sum(len(group.values(metric.name)) for group in groups)
+    return Finding(
+        check="DB-TESTSEL",
+        severity=severity,
+        verdict=Verdict.FAIL,
+        message=f"{task}: {metric.name} is {how} ({n} values)",
+        cells=tuple(cell(group, f"{len(group.values(metric.name))} seeds", metric.name) for group in groups[:4]),
+        arithmetic="the maximum of T noisy values exceeds their mean, by about σ √(2 ln T) for T independent ones",
+        explanations=(Explanation("chosen on examples held out of training and test", metric.description[:80]),),
+        pattern=f"{metric.name} chosen on test",
+        note="Rank by the last evaluation, or say in the metric's description which held-out examples decide.",
+        basis=digest(sorted(group.values(metric.name).items()) for group in groups),
+    )

@@ -1,0 +1,229 @@
+"""Comparisons: which way is better, whether a gap is more than noise, and what was published or exported."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from benchmark.parameters import Metric
+from leaderboard.aggregate import Group, TaskFacts
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict
+from leaderboard.checks.registry import on_store, store_check
+from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, listed, ranked_metrics
+
+CHANCE = ("chance", "random", "uniform", "majority class", "constant")
+"""Words in the name of a reference row that anything trained should beat."""
+
+
+@on_store("DIR")
+def direction(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """A wrong direction turns a table upside down.
+
+    Formula: one metric name with two directions among the tasks of an experiment: an error. A primary metric without
+    a direction: a warning, since nothing is ranked by it. A note: a reference row named chance, random, uniform or
+    constant is better than the mean of everything trained.
+    Source: stanford-crfm/helm#2711 (worst first); declared directions are never guessed.
+    Power: complete for contradictions. Blind spot: a direction that is wrong in every task and beats chance.
+    """
+    stated: dict[str, dict[str, list[str]]] = {}
+    for task, groups in evidence.columns():
+        for metric in ranked_metrics(task):
+            stated.setdefault(metric.name, {}).setdefault(metric.direction, []).append(task.name)
+        if task.primary is None or not groups:
+            continue
+        if task.primary.direction == "none":
+            yield _no_direction(task, task.primary, groups)
+        elif beaten := _beaten(task, task.primary, groups):
+            yield beaten
+        else:
+            tally.ok()
+    for name, ways in stated.items():
+        if len(ways) > 1:
+            yield _contradiction(name, ways)
+
+
+def _contradiction(name: str, ways: Mapping[str, list[str]]) -> Finding:
+    told = "; ".join(f"{way} on {listed(tasks)}" for way, tasks in ways.items())
+    return Finding(
+        check="DIR",
+        severity=Severity.ERROR,
+        verdict=Verdict.FAIL,
+        message=f"metric '{name}' has two directions: {told}",
+        cells=tuple(Cell(way, tasks[0], column=name, label=f"{tasks[0]} · {name}") for way, tasks in ways.items()),
+        arithmetic=told,
+        explanations=(Explanation("two quantities of one name", "give one of them another name"),),
+        pattern="contradictory directions",
+    )
+
+
+def _no_direction(task: TaskFacts, metric: Metric, groups: list[Group]) -> Finding:
+    return Finding(
+        check="DIR",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{task.name}: no direction for its primary metric '{metric.name}'; nothing is ranked",
+        cells=(cell(groups[0], "none", metric.name),),
+        explanations=(Explanation("the task's family is not at hand", "give --plugin FILE.py", len(task.metrics) > 0),),
+        pattern="no direction",
+    )
+
+
+def _beaten(task: TaskFacts, metric: Metric, groups: list[Group]) -> Finding | None:
+    """The note about a chance row that beats everything trained."""
+    sign = 1.0 if metric.direction == "max" else -1.0
+    means = {group.initializer: mean(group, metric.name) for group in groups}
+    trained = {name: value for name, value in means.items() if value is not None}
+    for reference, row in task.references.items():
+        value = row.get(metric.name)
+        known = any(word in reference.replace("_", " ").casefold() for word in CHANCE)
+        if value is None or not known or not trained or any(sign * v >= sign * value for v in trained.values()):
+            continue
+        best = max(trained, key=lambda name: sign * trained[name])
+        return Finding(
+            check="DIR",
+            severity=Severity.INFO,
+            verdict=Verdict.FAIL,
+            message=f"{task.name}: '{reference}' ({value:.6g}) is better in {metric.name} than everything trained",
+            cells=tuple(cell(group, repr(means[group.initializer]), metric.name) for group in groups),
+            arithmetic=f"best mean {trained[best]:.6g} ({best}), {metric.direction} is better",
+            explanations=(Explanation("the direction is wrong", f"declared {metric.direction}"),),
+            pattern="chance beats everything trained",
+        )
+    return None
+
+
+def mean(group: Group, metric: str) -> float | None:
+    """Mean of the finite values."""
+    values = list(group.values(metric).values())
+    return math.fsum(values) / len(values) if values else None
+
+
+@on_store("NOISE")
+def undecided(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """A note per column in which the best mean is not shown to be better than the second best.
+
+    Formula: paired t-test by seed of the two best means of the primary metric, n ≥ 3, p ≥ 0.05. The leaderboard tests
+    all pairs with Holm's correction and bolds by that; this note is only about the two at the top.
+    Source: Student 1908; Holm 1979. Power: a difference of one sd of the differences is shown in 40 % at n = 5.
+    Blind spot: picking the two best makes p too small; a note that is absent proves nothing.
+    """
+    for task, groups in evidence.columns():
+        metric = task.primary
+        if metric is None or metric.direction == "none":
+            continue
+        sign = 1.0 if metric.direction == "max" else -1.0
+        means = [(sign * value, group) for group in groups if (value := mean(group, metric.name)) is not None]
+        top = [group for _, group in sorted(means, key=lambda item: -item[0])[:2]]
+        if len(top) < 2:
+            tally.skip("one row")
+        elif min(len(group.values(metric.name)) for group in top) < 3:
+            tally.skip("fewer than three seeds")
+        elif told := _close(top[0], top[1], metric):
+            yield told
+        else:
+            tally.ok()
+
+
+def _close(best: Group, second: Group, metric: Metric) -> Finding | None:
+    from leaderboard.stats import compare
+
+    result = compare(best.values(metric.name), second.values(metric.name))
+    if result.p is None or result.p < 0.05:
+        return None
+    interval = result.interval
+    span = f", 95 % interval [{interval.low:.4g}, {interval.high:.4g}]" if interval else ""
+    return Finding(
+        check="NOISE",
+        severity=Severity.INFO,
+        verdict=Verdict.FAIL,
+        message=f"{best.task}: {best.initializer} is not shown to be better than {second.initializer} "
+        f"in {metric.name} ({result.n} seeds)",
+        cells=tuple(cell(group, f"{mean(group, metric.name):.6g}", metric.name) for group in (best, second)),
+        arithmetic=f"difference {result.difference:.4g}{span}, p = {result.p:.2g} ({result.method})",
+        pattern="the best is not shown to be better than the second",
+    )
+
+
+@on_store("XT-DUP")
+def published(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """A measured mean beside the published number of the same task, method and metric, at the published scale only.
+
+    Formula: |x̄ − published| ≤ t₀.₉₇₅(n − 1) s √(1/n + 1/n_published) + half a unit of the last printed digit, n ≥ 3:
+    the interval in which these seeds predict another such run. A warning.
+    Source: prediction interval of a normal sample. Power: of true differences of three s 55 % are found at
+    n = 5 against one published run (100 000 draws). Blind spot: other profiles, which are never compared; a best epoch.
+    """
+    if not evidence.grid.claims:
+        tally.skip("the experiment names no published numbers")
+        return
+    from leaderboard import claims
+    from leaderboard.published import PUBLISHED_PROFILE, verdict
+
+    if evidence.grid.profile != PUBLISHED_PROFILE:
+        tally.skip(f"measured at profile {evidence.grid.profile}, published at {PUBLISHED_PROFILE}")
+        return
+    for claim_set in [claims.load(name) for name in evidence.grid.claims]:
+        for task, group in evidence.groups():
+            for metric in task.metrics:
+                values = list(group.values(metric.name).values())
+                for claim in claim_set.find(task=task.name, initializer=group.initializer, metric=metric.name):
+                    said, reason = verdict(claim, evidence.grid.profile, values) if claim.printed else ("", "no number")
+                    if said == "differs":
+                        where = f"{claim_set.id}, {claim.where.table}"
+                        yield _differs(group, metric.name, claim.printed, where, reason)
+                    elif said == "agrees":
+                        tally.ok()
+                    else:
+                        tally.skip(reason)
+
+
+def _differs(group: Group, metric: str, printed: str, where: str, reason: str) -> Finding:
+    measured = mean(group, metric)
+    return Finding(
+        check="XT-DUP",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{group.initializer} on {group.task}, {metric}: {measured:.6g} measured, {printed} in {where}",
+        cells=(cell(group, repr(measured), metric), Cell(printed, where, group.initializer, metric)),
+        arithmetic=f"{reason} (95 % prediction interval, n = {len(group.values(metric))})",
+        explanations=(
+            Explanation("choices that the paper leaves open", "optimiser, split, selection of the epoch"),
+            Explanation("a slip in the paper", "bench check with its claims alone"),
+        ),
+        pattern="measured and published differ",
+        basis=digest(sorted(group.values(metric).items())),
+    )
+
+
+@store_check("STALE", 37, "an exported table that is not what the store says now", Severity.ERROR)
+def stale(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """A table in a paper must still be the table of the store: exported ones carry the digest of their data.
+
+    Formula: digest in the file = sha256 of the canonical JSON of every value and status the same tables show now, and
+    hash of the text between the markers = hash when it was written. `bench check --table FILE` names the files.
+    Source: `bench leaderboard --output FILE`, and its `--check`; shenyangHuang/TGB2#56 (.655 on the leaderboard, .605
+    in the paper).
+    Power: complete for files with a digest. Blind spot: numbers copied by hand; csv has no hash of its text.
+    """
+    if not evidence.exported:
+        tally.skip("no exported table named (--table FILE)")
+        return
+    from leaderboard.api import check_file
+
+    for path in evidence.exported:
+        moved = check_file(path, evidence.store, evidence.experiment, evidence.grid.profile, evidence.plugins)
+        if not moved:
+            tally.ok()
+            continue
+        yield Finding(
+            check="STALE",
+            severity=Severity.ERROR,
+            verdict=Verdict.FAIL,
+            message=f"{path} is not what the store says now: {moved[0]}",
+            cells=(Cell(path.name, str(path)),),
+            arithmetic="; ".join(moved[:3]) + (f"; and {len(moved) - 3} more" if len(moved) > 3 else ""),
+            explanations=(Explanation("cells were added since", "write it again: bench leaderboard --output"),),
+            pattern="stale exports",
+            path=str(path),
+            basis=digest(moved),
+        )

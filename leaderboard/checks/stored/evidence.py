@@ -1,0 +1,230 @@
+"""What a store says of an experiment, read once and shared by all checks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmark.parameters import Metric
+from benchmark.records import DONE
+from leaderboard.aggregate import Grid, Group, TaskFacts
+from leaderboard.checks.finding import Cell
+
+if TYPE_CHECKING:
+    from benchmark.spec.load import LoadedExperiment
+    from benchmark.store import Store
+
+COLUMNS = (
+    "cell_id", "attempt_id", "task", "initializer", "seed", "profile", "status", "counts", "steps_planned",
+    "steps_done", "parameters", "execution", "device", "resolved", "provenance",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One attempt at a cell: everything but its numbers."""
+
+    cell_id: str
+    attempt_id: str
+    task: str
+    initializer: str
+    seed: int
+    profile: str
+    status: str
+    counts: bool
+    """Whether it is the attempt whose numbers count."""
+    steps_planned: int
+    steps_done: int
+    parameters: int
+    execution: str
+    device: str
+    resolved: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+
+    @property
+    def done(self) -> bool:
+        """Whether it has numbers."""
+        return self.status in DONE
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Ends of one metric's curve over training."""
+
+    lowest: float | None
+    """Least finite value; None without one."""
+    highest: float | None
+    last: float
+    last_step: int
+
+
+@dataclass(frozen=True)
+class StoreEvidence:
+    """An experiment joined with the store, and every attempt in the store."""
+
+    grid: Grid
+    rows: tuple[Row, ...]
+    store: Store
+    experiment: LoadedExperiment | None = None
+    plugins: tuple[Path, ...] = ()
+    exported: tuple[Path, ...] = ()
+    """Files with tables written by `bench leaderboard`."""
+    threshold: float = 0.0
+    """Threshold of the check that is run."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What is read at most once, whichever check asks first."""
+
+    @cached_property
+    def by_cell(self) -> dict[str, Row]:
+        """Cell id → the attempt that counts."""
+        return {row.cell_id: row for row in self.rows if row.counts}
+
+    def columns(self) -> Iterator[tuple[TaskFacts, list[Group]]]:
+        """Each task with the initialisers that were planned on it."""
+        for task in self.grid.tasks:
+            yield task, [group for (name, _), group in self.grid.groups.items() if name == task.name and group.seeds]
+
+    def groups(self) -> Iterator[tuple[TaskFacts, Group]]:
+        """Each planned task × initialiser."""
+        for task, groups in self.columns():
+            yield from ((task, group) for group in groups)
+
+    def rows_of(self, group: Group) -> list[Row]:
+        """The attempts that count of a group's cells that have numbers, in the order of seeds."""
+        found = (self.by_cell.get(result.cell_id) for result in group.seeds)
+        return [row for row in found if row is not None and row.done]
+
+    def attempts(self) -> dict[str, list[Row]]:
+        """Cell id → attempts with numbers, for the cells of the experiment that have several."""
+        wanted = {result.cell_id for _, group in self.groups() for result in group.seeds}
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            if row.done and row.cell_id in wanted:
+                found.setdefault(row.cell_id, []).append(row)
+        return {cell_id: rows for cell_id, rows in found.items() if len(rows) > 1}
+
+    def finals_of_attempts(self, cell_ids: Iterable[str]) -> dict[tuple[str, str], dict[str, float]]:
+        """(cell id, attempt id) → metric → final value, of every attempt at these cells."""
+        records = self.store.records(cell_ids, every_attempt=True)
+        return {(record.cell_id, record.attempt_id): record.finals for record in records}
+
+    def curves(self) -> dict[tuple[str, str], Curve]:
+        """(cell id, metric) → ends of its curve."""
+        if "curves" not in self.shared:
+            self.shared["curves"] = read_curves(self.store)
+        found: dict[tuple[str, str], Curve] = self.shared["curves"]
+        return found
+
+    def last_steps(self) -> dict[str, int]:
+        """Cell id → last step of any of its curves."""
+        if "last steps" not in self.shared:
+            ends: dict[str, int] = {}
+            for (cell_id, _), curve in self.curves().items():
+                ends[cell_id] = max(ends.get(cell_id, 0), curve.last_step)
+            self.shared["last steps"] = ends
+        found: dict[str, int] = self.shared["last steps"]
+        return found
+
+    def without(self, patterns: Sequence[str]) -> StoreEvidence:
+        """The same without the tasks, initialisers and metrics whose names match; `*` and `?` allowed."""
+        if not patterns:
+            return self
+
+        def kept(name: str) -> bool:
+            return not any(fnmatchcase(name, pattern) for pattern in patterns)
+
+        groups = {key: group for key, group in self.grid.groups.items() if all(map(kept, key))}
+        tasks = tuple(
+            replace(task, metrics=tuple(metric for metric in task.metrics if kept(metric.name)))
+            for task in self.grid.tasks
+            if kept(task.name)
+        )
+        return replace(self, grid=replace(self.grid, groups=groups, tasks=tasks))
+
+
+def read_evidence(
+    store: Store,
+    grid: Grid,
+    experiment: LoadedExperiment | None = None,
+    plugins: Sequence[Path] = (),
+    exported: Sequence[Path] = (),
+) -> StoreEvidence:
+    """Read every attempt of the store. Raises StoreError."""
+    con = store.connect()
+    try:
+        found = con.execute(f"select {', '.join(COLUMNS)} from attempts order by attempt_id, cell_id").fetchall()
+    finally:
+        con.close()
+    rows = tuple(map(_row, found))
+    return StoreEvidence(grid, rows, store, experiment, tuple(plugins), tuple(exported))
+
+
+def _row(values: Sequence[Any]) -> Row:
+    columns = dict(zip(COLUMNS, values, strict=True))
+    parsed = {name: _parsed(columns[name]) for name in ("resolved", "provenance")}
+    return Row(**{**columns, **parsed})
+
+
+@lru_cache(maxsize=8192)
+def _parsed(text: str) -> Mapping[str, Any]:
+    value: Mapping[str, Any] = json.loads(text or "{}")
+    return value
+
+
+def read_curves(store: Store) -> dict[tuple[str, str], Curve]:
+    """Ends of every curve of the attempts that count."""
+    con = store.connect()
+    try:
+        rows = con.execute(
+            "select cell_id, metric, min(value) filter (isfinite(value)), max(value) filter (isfinite(value)), "
+            "arg_max(value, step), max(step) from curves group by cell_id, metric"
+        ).fetchall()
+    finally:
+        con.close()
+    return {(cell_id, metric): Curve(*ends) for cell_id, metric, *ends in rows}
+
+
+def ranked_metrics(task: TaskFacts) -> list[Metric]:
+    """Metrics that a table may rank."""
+    return [metric for metric in task.metrics if metric.direction != "none"]
+
+
+def cell(group: Group, printed: object, metric: str = "", seed: int | None = None) -> Cell:
+    """A number (or anything else that is told) of a group, in its place."""
+    row = group.initializer if seed is None else f"{group.initializer}, seed {seed}"
+    label = " · ".join(part for part in (group.initializer, group.task, metric) if part)
+    return Cell(str(printed), group.task, row, metric, label)
+
+
+def named(group: Group) -> str:
+    """`parity × mask`."""
+    return f"{group.task} × {group.initializer}"
+
+
+def digest(values: Iterable[object]) -> str:
+    """Short hash of the numbers a finding stands on: an acknowledgement expires when one of them changes."""
+    return hashlib.sha256("|".join(map(repr, values)).encode()).hexdigest()[:16]
+
+
+def listed(values: Iterable[object], most: int = 5) -> str:
+    """`a, b, c` with the number of those left out."""
+    words = [str(value) for value in values]
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
+
+
+def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, with dotted keys; lists are kept whole."""
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        if isinstance(item, Mapping):
+            found |= flat(item, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = item
+    return found

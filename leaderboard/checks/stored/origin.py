@@ -1,0 +1,264 @@
+"""Where numbers come from: other code, machines or specs behind one name or one mean."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from benchmark.identity import canonical_json
+from leaderboard.aggregate import Group
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict
+from leaderboard.checks.registry import store_check
+from leaderboard.checks.stored.evidence import Row, StoreEvidence, cell, digest, flat, listed, named
+
+PACKAGES = ("torch", "numpy", "scipy", "triton")
+"""Libraries that take part in the arithmetic."""
+
+
+def made_with(row: Row) -> dict[str, str]:
+    """What a cell was made with, by the name a reader knows it by; what was not recorded is left out."""
+    origin = row.provenance
+    code, packages = origin.get("code") or {}, origin.get("packages") or {}
+    found = {
+        "code version": origin.get("initbench"),
+        "commit": (code.get("commit") or "")[:10],
+        "uncommitted changes": None if code.get("dirty") is None else "yes" if code["dirty"] else "no",
+        "Python": origin.get("python"),
+        **{name: packages.get(name) for name in PACKAGES},
+        "machine": origin.get("machine"),
+        "CPU": origin.get("cpu"),
+        "GPU": ", ".join(sorted(set(origin.get("gpus") or ()))),
+        "device": row.device.partition(":")[0],
+        "threads": origin.get("threads"),
+        "execution": row.execution.partition("[")[0],
+    }
+    return {name: str(value) for name, value in found.items() if value not in (None, "")}
+
+
+@store_check("DB-MIXENV", 10, "code, libraries or machines mixed inside one mean", Severity.WARNING)
+def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """Seeds of one mean should differ in the seed and in nothing else.
+
+    Formula: more than one value of code version, commit, uncommitted changes, Python, torch, numpy, scipy, triton,
+    CPU, GPU, device, torch threads or execution mode (stack size apart) among the seeds of one task × initialiser.
+    Differences that go together are one finding. A note: all cells come from one uncommitted working tree.
+    Source: accuracies of .094 and .244 before and after an upgrade of one library (MileBench#1).
+    Power: complete for what is recorded. Blind spot: drivers, BLAS, environment variables, versions of other
+    libraries; a changed plugin file whose family keeps its version.
+    """
+    together: dict[frozenset[frozenset[str]], list[str]] = defaultdict(list)
+    groups = [(g, {row.cell_id: made_with(row) for row in evidence.rows_of(g)}) for _, g in evidence.groups()]
+    for name in dict.fromkeys(name for _, cells in groups for facts in cells.values() for name in facts):
+        together[_parts(groups, name)].append(name)
+    for parts, names in together.items():
+        if parts:
+            yield _mixed(groups, parts, names)
+        else:
+            tally.ok(len(names) * len(groups))
+    yield from _uncommitted(evidence)
+
+
+Made = Sequence[tuple[Group, Mapping[str, Mapping[str, str]]]]
+"""Each group with cell id → what it was made with."""
+
+
+def _parts(groups: Made, name: str) -> frozenset[frozenset[str]]:
+    """How one fact divides the cells of the means in which it is mixed; empty when it is mixed in none."""
+    parts: dict[str, set[str]] = defaultdict(set)
+    for _, cells in groups:
+        if len({facts[name] for facts in cells.values() if name in facts}) > 1:
+            for cell_id, facts in cells.items():
+                if name in facts:
+                    parts[facts[name]].add(cell_id)
+    return frozenset(map(frozenset, parts.values()))
+
+
+def _mixed(groups: Made, parts: frozenset[frozenset[str]], names: list[str]) -> Finding:
+    ids = frozenset[str]().union(*parts)
+    hit = [(group, cells) for group, cells in groups if ids.intersection(cells)]
+    told = "; ".join(f"{name} {_values(name, [facts for _, c in hit for facts in c.values()])}" for name in names)
+    first = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+    return Finding(
+        check="DB-MIXENV",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{first} mixed inside {len(hit)} mean{'s' * (len(hit) != 1)}: {told}",
+        cells=tuple(found for group, cells in hit[:4] for found in _sides(group, cells, names[0])),
+        arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}",
+        explanations=(
+            Explanation("the change does not touch these numbers", "`bench rerun` trains stored cells again"),
+        ),
+        pattern=f"{names[0]} mixed",
+        basis=digest(sorted((r.cell_id, sorted(r.finals.items())) for g, _ in hit for r in g.seeds)),
+    )
+
+
+def _values(name: str, cells: Sequence[Mapping[str, str]]) -> str:
+    """`2.4 (3 cells) and 2.6 (2 cells)`."""
+    counts = Counter(facts[name] for facts in cells if name in facts)
+    return " and ".join(f"{value} ({count} cells)" for value, count in counts.items())
+
+
+def _sides(group: Group, cells: Mapping[str, Mapping[str, str]], name: str) -> Iterator[Cell]:
+    """One entry per value with the seeds that have it."""
+    seeds: dict[str, list[int]] = defaultdict(list)
+    for result in group.seeds:
+        if name in cells.get(result.cell_id, {}):
+            seeds[cells[result.cell_id][name]].append(result.seed)
+    for value, found in seeds.items():
+        yield cell(group, f"{name} {value}: seeds {listed(found, 10)}")
+
+
+def _uncommitted(evidence: StoreEvidence) -> Iterator[Finding]:
+    rows = [row for _, group in evidence.groups() for row in evidence.rows_of(group)]
+    dirty = [row for row in rows if (row.provenance.get("code") or {}).get("dirty")]
+    if dirty and len(dirty) == len(rows):
+        commits = sorted({made_with(row).get("commit", "") for row in dirty})
+        yield Finding(
+            check="DB-MIXENV",
+            severity=Severity.INFO,
+            verdict=Verdict.FAIL,
+            message=f"all {len(rows)} cells were made from uncommitted changes on {listed(commits)}: "
+            "no commit tells which code ran",
+            pattern="uncommitted changes",
+            arithmetic=listed(commits),
+        )
+
+
+@store_check("DB-NONDET", 12, "the same cell trained again gives other numbers", Severity.WARNING, threshold=0.0)
+def not_deterministic(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """Attempts at one cell have the same id, so the same spec and seed: their numbers should be the same.
+
+    Formula: max |x_i − x_0| / max |x_0|, |x_i| > threshold for some final of a cell with several attempts, NaN equal
+    to NaN; threshold 0 (bit-equal) unless the experiment gives another (`checks: {DB-NONDET: {threshold: 1e-6}}`).
+    Source: EleutherAI/lm-evaluation-harness#3357 (gsm8k .8893 and .8863 at one seed), #1645 (batch size 1 and 16).
+    Power: complete for cells trained more than once (`bench rerun --sample`, `bench run --force`, merged stores).
+    Blind spot: cells with one attempt.
+    """
+    several = evidence.attempts()
+    finals = evidence.finals_of_attempts(several) if several else {}
+    for _, group in evidence.groups():
+        for result in group.seeds:
+            rows = several.get(result.cell_id, [])
+            versions = [(row, found) for row in rows if (found := finals.get((row.cell_id, row.attempt_id)))]
+            if len(versions) < 2:
+                continue
+            if (worst := _apart(versions, evidence.threshold)) is None:
+                tally.ok()
+            else:
+                yield _other_numbers(group, result.seed, versions, worst)
+
+
+Versions = Sequence[tuple[Row, Mapping[str, float]]]
+"""Attempts with their finals."""
+
+
+def _apart(versions: Versions, threshold: float) -> tuple[str, float] | None:
+    """The metric whose values lie furthest apart, relatively; None when all are within the threshold."""
+    apart = {}
+    first = versions[0][1]
+    for metric in sorted({name for _, finals in versions for name in finals}):
+        distances = [_distance(first.get(metric), finals.get(metric)) for _, finals in versions[1:]]
+        apart[metric] = max(distances)
+    if not apart:
+        return None
+    worst = max(apart.items(), key=lambda item: item[1])
+    return worst if worst[1] > threshold else None
+
+
+def _distance(a: float | None, b: float | None) -> float:
+    if a is None or b is None:
+        return float("inf")
+    if a == b or (a != a and b != b):
+        return 0.0
+    distance = abs(a - b) / max(abs(a), abs(b))
+    return distance if distance == distance else float("inf")
+
+
+def _other_numbers(group: Group, seed: int, versions: Versions, worst: tuple[str, float]) -> Finding:
+    metric, distance = worst
+    facts = [made_with(row) for row, _ in versions]
+    names = [n for n in dict.fromkeys(n for fact in facts for n in fact) if len({fact.get(n) for fact in facts}) > 1]
+    told = "; ".join(f"{name} {' and '.join(dict.fromkeys(str(fact.get(name)) for fact in facts))}" for name in names)
+    stacks = list(dict.fromkeys(row.execution for row, _ in versions))
+    values = [(row.attempt_id, repr(finals.get(metric))) for row, finals in versions]
+    return Finding(
+        check="DB-NONDET",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{named(group)}, seed {seed}: {len(versions)} attempts at one cell, {metric} differs",
+        cells=tuple(cell(group, f"{value} (attempt {attempt})", metric, seed) for attempt, value in values),
+        arithmetic=f"{metric}: {' and '.join(value for _, value in values)}, relative {distance:.2g}",
+        explanations=(
+            Explanation("made in another environment", told or "all that is recorded is the same", bool(names)),
+            Explanation("another stack layout, which rounds differently", " and ".join(stacks), len(stacks) > 1),
+        ),
+        pattern="attempts at one cell that differ",
+        note="The first attempt's numbers count, so no table changes.",
+    )
+
+
+@store_check("DB-SPECDRIFT", 13, "one name with several specs", Severity.ERROR)
+def drift(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    """A name in a table stands for one task or one initialiser; when its parameters change, the name means another.
+
+    Formula: more than one resolved task (family, version, parameters) under one task name, or more than one resolved
+    initialiser under one name on one task, among all cells of the store at the experiment's profile.
+    Severity: an error where both kinds of cells are in one mean (as when a store is read without its spec); a warning
+    where the others only lie in the store, since `bench sql` and a table without a spec would mix them.
+    Source: resolved specs are hashed into the cell id; bazel-bench#113 (flags not part of the key).
+    Power: complete for parameters. Blind spot: code that changed while its family kept its version (see DB-MIXENV).
+    """
+    tasks = {task.name for task in evidence.grid.tasks}
+    names = {group.initializer for _, group in evidence.groups()}
+    rows = [row for row in evidence.by_cell.values() if row.done and row.profile == evidence.grid.profile]
+    used = {result.cell_id for _, group in evidence.groups() for result in group.seeds}
+    kinds: dict[tuple[str, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row.task in tasks:
+            kinds[row.task, ""][canonical_json(row.resolved.get("task"))].append(row)
+            if row.initializer in names:
+                kinds[row.task, row.initializer][canonical_json(row.resolved.get("initializer"))].append(row)
+    for (task, initializer), specs in kinds.items():
+        if len(specs) == 1:
+            tally.ok()
+        else:
+            yield _drift(task, initializer, list(specs.values()), used)
+
+
+def _drift(task: str, initializer: str, versions: list[list[Row]], used: set[str]) -> Finding:
+    part = "initializer" if initializer else "task"
+    what = f"initialiser '{initializer}' on {task}" if initializer else f"task '{task}'"
+    specs = [flat(rows[0].resolved.get(part) or {}) for rows in versions]
+    told = "; ".join(_field(name, specs, versions) for name in differing(specs))
+    inside = [rows for rows in versions if any(row.cell_id in used for row in rows)]
+    mixed_up = len(inside) > 1
+    return Finding(
+        check="DB-SPECDRIFT",
+        severity=Severity.ERROR if mixed_up else Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{what} has {len(versions)} specs in this store: {told}",
+        cells=tuple(
+            Cell(f"{len(rows)} cells", task, initializer or "*", label=" · ".join(filter(None, (initializer, task))))
+            for rows in versions
+        ),
+        arithmetic=f"{len(versions)} different resolved {part}s; {'both are' if mixed_up else 'one is'} in this table",
+        explanations=(
+            Explanation("cells of an earlier version of the spec, in no table of this experiment", "", not mixed_up),
+        ),
+        pattern="names with several specs",
+        note="A new name (`as:` in the experiment) keeps them apart; nothing stored is lost.",
+        basis=digest(sorted(row.cell_id for rows in versions for row in rows)),
+    )
+
+
+def differing(specs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Dotted names of the fields that are not the same in all."""
+    names = dict.fromkeys(name for spec in specs for name in spec)
+    return [name for name in names if len({repr(spec.get(name, "absent")) for spec in specs}) > 1]
+
+
+def _field(name: str, specs: Sequence[Mapping[str, Any]], versions: Sequence[Sequence[Row]]) -> str:
+    values = [f"{spec.get(name, 'absent')} ({len(rows)} cells)" for spec, rows in zip(specs, versions, strict=True)]
+    return f"{name.removeprefix('parameters.')} {' and '.join(values)}"
