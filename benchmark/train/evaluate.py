@@ -11,7 +11,7 @@ from benchmark.cell import Cell
 from benchmark.task import Examples
 from benchmark.train import program
 
-CHUNK = 1024
+CHUNK = 256
 """Examples per forward pass and cell, fewer when the evaluation set is smaller."""
 
 
