@@ -86,7 +86,7 @@ def test_the_installed_tool_trains_and_shows_a_cell(installed, tmp_path):
         "tasks: [{name: 2parity, as: short, parameters: {budget: {steps: 4, batch_size: 16}}}]\n"
         "initializers: [default]\n"
     )
-    done = bench(installed, tmp_path, "run", "tiny.yaml", "--execution", "alone", "--workers", "1")
+    done = bench(installed, tmp_path, "run", "tiny.yaml", "--execution", "alone")
     assert done.returncode == 0, done.stdout + done.stderr
     shown = bench(installed, tmp_path, "leaderboard", "--format", "csv")
     assert "short,default" in shown.stdout
