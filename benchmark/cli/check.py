@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchmark.cli.common import emit_json, json_option, print_table, store_option
+from benchmark.cli.common import emit_json, json_option, plugin_option, print_table, store_option
 from benchmark.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from leaderboard.checks.runner import Report
+    from collections.abc import Mapping
+
+    from leaderboard.checks.runner import Override, Report
 
 PAPER = "arxiv-2608.00418"
 """Claims checked when nothing is named and no run says otherwise."""
@@ -20,6 +22,11 @@ PAPER = "arxiv-2608.00418"
 @click.command(name="check", short_help="Find the numbers that cannot be right.")
 @click.argument("claims", nargs=-1, metavar="[ID|FILE]...")
 @store_option()
+@click.option(
+    "--table", "exported", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help="Also compare a table written by bench leaderboard with the store (repeatable).",
+)  # fmt: skip
+@plugin_option()
 @click.option("--only", multiple=True, metavar="CHECK", help="Only this check (repeatable).")
 @click.option("--except", "without", multiple=True, metavar="CHECK", help="Not this check (repeatable).")
 @click.option("--strict", is_flag=True, help="Warnings end with exit code 4 too.")
@@ -28,9 +35,13 @@ PAPER = "arxiv-2608.00418"
 @click.option("--explain", metavar="CHECK", help="Rule, formula, source, power and blind spot of a check.")
 @click.option("--format", "style", type=click.Choice(["text", "json", "github", "sarif"]), default="text")
 @json_option()
+@click.pass_context
 def command(
+    context: click.Context,
     claims: tuple[str, ...],
     store: Path,
+    exported: tuple[Path, ...],
+    plugin: tuple[Path, ...],
     only: tuple[str, ...],
     without: tuple[str, ...],
     strict: bool,
@@ -41,7 +52,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Check published numbers: shipped claims by id, claims files (.yaml, .csv, .parquet), or a paper's tables
-    (.tex, .md, .html). Without arguments: the claims the last run's experiment names, else those of arXiv:2608.00418.
+    (.tex, .md, .html). Without arguments: the last run in the store, and the claims its experiment names; where
+    nothing has been run yet, those of arXiv:2608.00418. With arguments the store is checked only if --store names it.
 
     Ends with 4 when a number cannot be right, with 0 when there are only warnings (unless --strict).
     """
@@ -50,19 +62,67 @@ def command(
         return show_list(style)
     if explain is not None:
         return show_explanation(explain, style)
-    from leaderboard.checks.runner import Override, check_claims
-    from leaderboard.claims import load
+    from leaderboard.checks.runner import merged, overrides_of
 
     spec = last_spec(store)
-    overrides = {id: Override(wish.get("severity"), tuple(wish.get("except") or wish.get("exceptions") or ()))
-                 for id, wish in (spec.get("checks") or {}).items()}  # fmt: skip
-    chosen = claims or default_claims(spec)
-    report = check_claims([load(name) for name in chosen], only, without, overrides)
-    if report.numbers == 0:
-        told = f"; not read: {'; '.join(report.unreadable[:3])}" if report.unreadable else ""
-        raise UsageError(f"no numbers to check in {', '.join(chosen)}{told}")
+    overrides = overrides_of(spec.get("checks") or {})
+    named = context.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE
+    look = bool(named or exported or not claims)
+    stored = check_results(store, exported, plugin, only, without, overrides) if look else None
+    chosen = claims or default_claims(spec, stored is not None)
+    if look and stored is None:
+        click.echo(f"Note: no results in {store} yet; checked {', '.join(chosen)} only.", err=True)
+    printed = check_numbers(chosen, only, without, overrides) if chosen else None
+    report = merged([part for part in (printed, stored) if part is not None])
     show(report, style, coverage)
     return ExitCode.FOUND if found(report, strict) else ExitCode.COMPLETE
+
+
+def check_results(
+    store: Path,
+    exported: tuple[Path, ...],
+    plugins: tuple[Path, ...],
+    only: tuple[str, ...],
+    without: tuple[str, ...],
+    overrides: Mapping[str, Override],
+) -> Report | None:
+    """The checks of the store's last run; None when nothing has been run.
+
+    Raises:
+        UsageError: an exported table is to be compared, and there are no results to compare it with.
+    """
+    if not any((store / "shards").glob("*.parquet")):
+        if exported:
+            raise UsageError(
+                f"no results in {store}, so {exported[0]} cannot be compared (--store names another place)"
+            )
+        return None
+    from benchmark.cli.stores import tell
+    from benchmark.store import Store
+    from leaderboard.checks.api import check_store
+
+    opened = Store(store)
+    report = check_store(opened, plugins=plugins, exported=exported, only=only, without=without, overrides=overrides)
+    tell(opened.warnings)
+    return report
+
+
+def check_numbers(
+    claims: tuple[str, ...], only: tuple[str, ...], without: tuple[str, ...], overrides: Mapping[str, Override]
+) -> Report:
+    """The checks of published numbers.
+
+    Raises:
+        UsageError: there are none in what was named.
+    """
+    from leaderboard.checks.runner import check_claims
+    from leaderboard.claims import load
+
+    report = check_claims([load(name) for name in claims], only, without, overrides)
+    if report.numbers == 0:
+        told = f"; not read: {'; '.join(report.unreadable[:3])}" if report.unreadable else ""
+        raise UsageError(f"no numbers to check in {', '.join(claims)}{told}")
+    return report
 
 
 def last_spec(store: Path) -> dict[str, Any]:
@@ -76,13 +136,13 @@ def last_spec(store: Path) -> dict[str, Any]:
     return runs[-1].spec if runs else {}
 
 
-def default_claims(spec: dict[str, Any]) -> tuple[str, ...]:
-    """The claims an experiment names, those of the paper when it names none that can be found."""
+def default_claims(spec: dict[str, Any], results: bool = False) -> tuple[str, ...]:
+    """The claims an experiment names; when none can be found, those of the paper, or none if there are results."""
     from leaderboard.claims.library import names
 
     named = spec.get("claims") or ()
     listed = (named,) if isinstance(named, str) else tuple(map(str, named))
-    return tuple(name for name in listed if name in names() or Path(name).is_file()) or (PAPER,)
+    return tuple(name for name in listed if name in names() or Path(name).is_file()) or (() if results else (PAPER,))
 
 
 def found(report: Report, strict: bool) -> bool:

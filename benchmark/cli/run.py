@@ -80,10 +80,12 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
     if not todo:
         return nothing_to_do(plan, results, say)
     result = train(plan, todo, results, say, options)
+    checks = ""
     if result.code is not ExitCode.INTERRUPTED:
         show_results(plan, results, say, options)
+        checks = tell_checks(plan, results, say)
     say.hints(after(result, spec))
-    return say.end(result.code, result.why, trained=result.trained, missing=result.missing)
+    return say.end(result.code, result.why, trained=result.trained, missing=result.missing, checks=checks)
 
 
 class Speaker:
@@ -175,12 +177,15 @@ def nothing_to_do(plan: Plan, store: Store, say: Speaker) -> ExitCode:
 
     reused = len(plan.with_action("reuse"))
     missing = what_is_missing(plan, experiment_cells(plan), store, Execution())
+    if reused:
+        tell_checks(plan, store, say)
     say.hints([f"bench leaderboard {plan.loaded.name}"] if reused else [])
     if missing:
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
-        return say.end(
-            ExitCode.INCOMPLETE, f"nothing to do, {reused} cells reused; incomplete: {listed}", missing=missing
-        )
+        why = f"nothing to do, {reused} cells reused; incomplete: {listed}"
+        return say.end(ExitCode.INCOMPLETE, why, missing=missing)
+    if not reused:
+        return say.end(ExitCode.INCOMPLETE, f"nothing can be trained, {len(plan.with_action('skip'))} cells skipped")
     return say.end(ExitCode.COMPLETE, f"nothing to do, {reused} cells reused", reused=reused)
 
 
@@ -215,6 +220,7 @@ def make_settings(plan: Plan, options: dict[str, Any]) -> Settings:
         cell_seconds=options["cell_timeout"],
         fail_fast=options["fail_fast"],
         wait=options["wait"],
+        purpose="forced" if options["force"] else "run",
         plugins=plan.loaded.plugin_files,
         primary=primary_metrics(plan),
     )
@@ -254,6 +260,15 @@ def show_results(plan: Plan, store: Store, say: Speaker, options: dict[str, Any]
     chosen = Selection(tasks=options["task"], initializers=options["initializer"])
     say.line("")
     say.line(render_leaderboard(store, plan.loaded, "terminal", selection=chosen).rstrip())
+
+
+def tell_checks(plan: Plan, store: Store, say: Speaker) -> str:
+    """One line about the checks of what is stored now."""
+    from leaderboard.checks.api import store_summary
+
+    line = store_summary(store, plan.loaded)
+    say.line(line)
+    return line
 
 
 def after(result: RunResult, spec: str) -> list[str]:

@@ -33,12 +33,12 @@ def bold(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             continue
         best = (max if direction == "max" else min)(column, key=lambda n: n.reported.value)
         missed = [n for n in column if n.reported.value == best.reported.value and not n.claim.bold]
-        if marked[0].reported.value == best.reported.value and not missed:
-            tally.ok()
-        elif any(n.reported.value == best.reported.value for n in marked):
-            yield _missed_tie(column, missed)
-        else:
+        if all(n.reported.value != best.reported.value for n in marked):
             yield _not_best(evidence, column, marked, best, direction, stated)
+        elif missed:
+            yield _missed_tie(column, missed)
+        else:  # further bold cells are taken for rows that the source does not tell from the best
+            tally.ok()
 
 
 def _not_best(

@@ -116,7 +116,8 @@ def no_spread(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     """Equal values on every seed of a trained model, to the last bit.
 
     Formula: max = min over n ≥ 2 seeds, for metrics with a direction; a value on a bound, or equal to a reference row
-    of the task (within 2^-23), passes. Severity: a warning for a continuous metric, for an accuracy a note.
+    of the task (within 2^-23), passes. Severity: a warning for a continuous metric (see DB-DUPSEED); for another a
+    note, if it is the primary one.
     Source: ivadomed/ivadomed#366. Power: complete. Blind spot: as for DB-DUPSEED, which is the stronger finding.
     """
     for task, group in evidence.groups():
@@ -125,7 +126,8 @@ def no_spread(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
             if metric.direction == "none" or len(values) < 2:
                 continue
             value = next(iter(values.values()))
-            if len(set(values.values())) > 1 or _saturated(task, metric, value):
+            told = metric == task.primary or continuous(task, metric.name, value)
+            if len(set(values.values())) > 1 or _saturated(task, metric, value) or not told:
                 tally.ok()
             else:
                 yield _constant(task, group, metric, value, len(values))
@@ -157,7 +159,7 @@ def _constant(task: TaskFacts, group: Group, metric: Metric, value: float, n: in
 def outlier(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     """One seed may carry a mean. Advice only: nothing is ever left out of a mean.
 
-    Formula, n ≥ 5: |x − median| > threshold × 1.4826 × MAD, threshold 3.5 (`checks: {OUTLIER: {threshold: 5}}`).
+    Formula: n ≥ 5: |x − median| > threshold × 1.4826 × MAD, threshold 3.5 (`checks: {OUTLIER: {threshold: 5}}`).
     n = 3 or 4: the larger end gap over the range (Dixon's Q) above 0.994 or 0.926, its 1 % points. Primary metric.
     Source: Iglewicz and Hoaglin 1993; Dixon 1951, Rorabacher, Anal. Chem. 63 (1991) 139-146.
     Power: of normal samples without any outlier 21 % at n = 5, 15 % at n = 6 and 13 % at n = 10 show one by this rule,
