@@ -214,3 +214,8 @@ def test_innocent_twin_is_no_error_to_any_check(id: str, make: Callable[..., Cla
 def test_every_check_tells_its_formula_source_power_and_blind_spot(check: Any) -> None:
     for heading in ("Formula:", "Source:", "Power:", "Blind spot:"):
         assert heading in check.text, heading
+
+
+def test_a_bold_cell_beside_the_bold_best_is_taken_for_one_not_told_apart(make: Callable[..., Claim]) -> None:
+    rows = [base("80.1", bold=True), mine("81.0", bold=True), base("79.0", bold=False)]
+    assert report("BOLD", rows, make).findings == []
