@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal, cast, get_args
 
 import torch
@@ -49,11 +50,16 @@ class Attention(nn.Module):
         self.register_buffer("future", future, persistent=False)
         self.future: torch.Tensor | None
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, N, D) → (B, N, D). Fewer than N tokens use the top left corner of the prior."""
+    def forward(self, x: torch.Tensor, drop: Callable[[torch.Tensor], torch.Tensor] | None = None) -> torch.Tensor:
+        """(B, N, D) → (B, N, D). Fewer than N tokens use the top left corner of the prior.
+
+        `drop` is applied to the attention weights (B, H, N, N).
+        """
         batch, tokens, _ = x.shape
         query, key, value = self.split_heads(x)
         attention = self.probabilities(query, key)
+        if drop is not None:
+            attention = drop(attention)
         mixed = (attention @ value).transpose(1, 2)  # (B, N, H, d)
         return cast("torch.Tensor", self.proj(mixed.reshape(batch, tokens, -1)))
 

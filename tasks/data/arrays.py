@@ -57,44 +57,72 @@ def load_images(name: str, split: str, *, size: int | None = None, root: str | P
     return Images(pixels, labels, info.classes, meta["content"][split])
 
 
-def load_text(name: str, split: str, *, root: str | Path | None = None) -> list[str]:
-    """The rows (stories, articles) of one split of a text data set.
+def load_text(
+    name: str, split: str, *, first: int = 0, count: int | None = None, root: str | Path | None = None
+) -> list[str]:
+    """The rows (stories, articles) of one split of a text data set: all, or `count` of them from row `first` on.
 
     Raises:
-        DataError: as `load_images`.
+        DataError: as `load_images`, or the split has fewer rows.
     """
     info = dataset(name)
     expect_kind(info, "text")
     info.split(split)
     if info.embedded:
-        return list(embedded_text(name, split))
+        rows = embedded_text(name, split)
+        return list(rows[slice(*row_range(f"{name} {split}", len(rows), first, count))])
     folder, _ = prepared_folder(info, root=root)
-    return text_in(folder, split)
+    return text_in(folder, split, first, count)
 
 
-def text_in(folder: Path, split: str) -> list[str]:
-    """The rows of a split in a prepared folder."""
-    text = (folder / f"{split}.txt").read_bytes()
-    bounds = mapped(folder / f"{split}-starts.npy").tolist()
-    return [text[begin:end].decode() for begin, end in pairwise(bounds)]
+def text_in(folder: Path, split: str, first: int = 0, count: int | None = None) -> list[str]:
+    """Rows of a split in a prepared folder."""
+    starts = mapped(folder / f"{split}-starts.npy")
+    begin, end = row_range(f"{folder}: {split}", len(starts) - 1, first, count)
+    bounds = starts[begin : end + 1].tolist()
+    with (folder / f"{split}.txt").open("rb") as stream:
+        stream.seek(bounds[0])
+        text = stream.read(bounds[-1] - bounds[0])
+    return [text[low - bounds[0] : high - bounds[0]].decode() for low, high in pairwise(bounds)]
 
 
-def load_tokens(name: str, split: str, tokenizer: Tokenizer, *, root: str | Path | None = None) -> Tokens:
-    """One split, tokenised row by row; kept beside prepared data, so that it is done once.
+def row_range(where: str, rows: int, first: int, count: int | None) -> tuple[int, int]:
+    """First row and the row after the last.
 
     Raises:
-        DataError: as `load_images`.
+        DataError: there are not so many rows.
+    """
+    end = rows if count is None else first + count
+    if not 0 <= first <= end <= rows:
+        raise DataError(f"{where} has {rows:,} rows; expected at least {max(first, end):,}")
+    return first, end
+
+
+def load_tokens(
+    name: str,
+    split: str,
+    tokenizer: Tokenizer,
+    *,
+    first: int = 0,
+    count: int | None = None,
+    root: str | Path | None = None,
+) -> Tokens:
+    """One split or some rows of it, tokenised row by row; kept beside prepared data, so that it is done once.
+
+    Raises:
+        DataError: as `load_text`.
     """
     info = dataset(name)
     expect_kind(info, "text")
     if info.embedded:
-        return encode_rows(load_text(name, split), tokenizer)
+        return encode_rows(load_text(name, split, first=first, count=count), tokenizer)
     from tasks.data.cache import write_arrays
 
     folder, _ = prepared_folder(info, root=root)
-    stem = f"{split}-tokens-{tokenizer.key[:16]}"
+    part = "" if (first, count) == (0, None) else f"-rows-{first}-{'end' if count is None else first + count}"
+    stem = f"{split}{part}-tokens-{tokenizer.key[:16]}"
     if not (folder / f"{stem}-starts.npy").exists():
-        tokens = encode_rows(load_text(name, split, root=root), tokenizer)
+        tokens = encode_rows(load_text(name, split, first=first, count=count, root=root), tokenizer)
         write_arrays(folder, {f"{stem}.npy": tokens.ids, f"{stem}-starts.npy": tokens.starts})
     return Tokens(mapped(folder / f"{stem}.npy"), mapped(folder / f"{stem}-starts.npy"), tokenizer.vocabulary)
 
