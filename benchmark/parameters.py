@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Parameters(BaseModel):
@@ -39,6 +39,11 @@ class Metric(Parameters):
     """What exactly is measured, on which examples."""
 
 
+def _absent(value: object) -> bool:
+    """Fields added later are left out of the identity of a cell while they are not used, so that ids stay."""
+    return value is None or value == 0
+
+
 class Budget(Parameters):
     """How long and in what portions a cell trains."""
 
@@ -50,6 +55,15 @@ class Budget(Parameters):
     """Optimiser steps."""
     evaluate_every: int | None = Field(default=None, gt=0)
     """Steps between two points of the curve; one epoch when absent."""
+    micro_batch: int | None = Field(default=None, gt=0, exclude_if=_absent)
+    """Examples per forward and backward pass, a divisor of `batch_size`: the gradients of a batch are accumulated.
+    The whole batch at once when absent."""
+
+    @model_validator(mode="after")
+    def _micro_batches_fill_a_batch(self) -> Budget:
+        if self.micro_batch is not None and self.batch_size % self.micro_batch:
+            raise ValueError(f"micro_batch {self.micro_batch} does not divide batch_size {self.batch_size}")
+        return self
 
     def total_steps(self, examples: int) -> int:
         """Optimiser steps for a training set of that many examples (last partial batch of an epoch kept)."""
@@ -91,3 +105,14 @@ class Optimizer(Parameters):
     """Learning rate at the last step as a fraction of the peak."""
     clip_norm: float | None = Field(default=None, gt=0)
     """Global gradient norm is clipped to this, per cell."""
+    cooldown_steps: int = Field(default=0, ge=0, exclude_if=_absent)
+    """Steps at the end for which the learning rate stays at `final_fraction`; the schedule ends before them."""
+    schedule_over: Literal["after_warmup", "whole"] = Field(
+        default="after_warmup", exclude_if=lambda value: value == "after_warmup"
+    )
+    """Whether the schedule starts when the warm-up ends, or counts from step 0 with the warm-up laid over its start."""
+    hold_steps: int | None = Field(default=None, gt=0, exclude_if=_absent)
+    """The learning rate changes only every so many steps (once an epoch, say); at every step when absent."""
+    ema_decay: float | None = Field(default=None, gt=0, lt=1, exclude_if=_absent)
+    """Decay of an exponential moving average of the parameters, updated at each step and evaluated beside them; its
+    metrics are named `ema_…`. No average when absent."""

@@ -254,6 +254,8 @@ def matches(rule: Any, task: str, initializer: str, seed: int) -> bool:
 
 def obstacle(task: ResolvedTask, initializer: ResolvedInitializer) -> tuple[Action, str] | None:
     """Why a task cannot be run with an initialiser, at any seed; None when it can."""
+    if task.skipped is not None:
+        return "skip", task.skipped
     broken = task.broken or initializer.broken
     started = initializer.by_task.get(task.name)
     if broken or task.task is None or started is None:

@@ -8,7 +8,7 @@ imports torch inside its methods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +16,9 @@ from benchmark.parameters import Budget, Metric, Optimizer, Parameters
 
 if TYPE_CHECKING:
     import torch
+
+    from benchmark.initializer import ParameterRule
+    from benchmark.records import CurvePoint
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,10 @@ class Task(Parameters, ABC):
         """Seeds with equal keys share one training and evaluation set in a stack; None: all of them do."""
         return None
 
+    def parameter_rules(self) -> tuple[ParameterRule, ...]:
+        """Training rules of the task's own model; those of the initialiser come after them and win."""
+        return ()
+
     def references(self) -> Mapping[str, Mapping[str, float]]:
         """Rows computed exactly, not trained: name → metric → value (chance, the minimum-degree interpolator ...)."""
         return {}
@@ -111,8 +118,15 @@ class Task(Parameters, ABC):
     def augment(
         self, inputs: torch.Tensor, targets: torch.Tensor, generator: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Random transformation of one cell's batch (B, ...), by default none."""
+        """Random transformation of one cell's batch (B, ...), by default none.
+
+        Tensors are on the device of training; `generator` is the cell's own, on the CPU whatever the device.
+        """
         return inputs, targets
+
+    def augments(self) -> bool:
+        """Whether `augment` does anything, by default when it is overridden."""
+        return type(self).augment is not Task.augment
 
     @abstractmethod
     def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -129,3 +143,7 @@ class Task(Parameters, ABC):
     @abstractmethod
     def summarize(self, observed: Mapping[str, torch.Tensor], examples: Examples, *, final: bool) -> dict[str, float]:
         """Metrics from the observations of all evaluation examples, full precision."""
+
+    def summarize_curve(self, curve: Sequence[CurvePoint]) -> dict[str, float]:
+        """Metrics that the curve gives once it is complete, the best value of another one for example."""
+        return {}

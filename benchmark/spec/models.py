@@ -46,6 +46,8 @@ class TaskSpec(Parameters):
     """Parameters of the family that all profiles share."""
     profiles: dict[Name, ParameterMap] = Field(default_factory=dict)
     """Profile name → parameters laid over `parameters`, key by key; without profiles, `parameters` serve every one."""
+    stand_in: Name | None = None
+    """Task that stands in at profiles this one does not have; its cells are then skipped instead of refused."""
 
     @property
     def name(self) -> str:

@@ -30,9 +30,11 @@ class ResolvedTask:
     """Name in tables and in the store."""
     spec: TaskSpec
     task: Task | None
-    """None when its family cannot be used."""
+    """None when it cannot be used or is not run at this profile."""
     broken: str | None = None
     """Why the family cannot be used."""
+    skipped: str | None = None
+    """Why it is not run at this profile."""
 
     @property
     def title(self) -> str:
@@ -69,7 +71,9 @@ class Resolver:
         self.catalog = catalog
         self.problems: list[Problem] = [] if problems is None else problems
         self.without_profile: list[Problem] = []
-        """One problem for each task that lacks the profile."""
+        """One problem for each task that lacks the profile and has no stand-in."""
+        self.stood_in: list[Problem] = []
+        """The same for each task that has one: a problem only when no task has the profile."""
         self.notices: list[str] = []
         """What the user should be told beside problems."""
         self.read: dict[tuple[SpecKind, str], tuple[Any, Node] | None] = {}
@@ -105,9 +109,10 @@ class Resolver:
     def check_profile(self, root: Node, profile: str, tasks: int) -> None:
         """When no task has the profile, it is the profile that is wrong, and said once."""
         found, written = self.without_profile, root.child("profile")
-        if found and len(found) == tasks:
+        lacking = [*found, *self.stood_in]
+        if lacking and len(lacking) == tasks:
             mark = written.mark if written and written.value == profile else root.mark
-            _, quoted, tip = found[0].message.partition(f"profile '{profile}'")
+            _, quoted, tip = lacking[0].message.partition(f"profile '{profile}'")
             found = [Problem(mark, f"no task of this experiment has a {quoted}{tip}")]
         self.problems += found
 
@@ -159,8 +164,12 @@ class Resolver:
         spec, tree = read
         if spec.profiles and profile not in spec.profiles:
             message = f"task '{spec.name}' has no profile '{profile}'{hint(profile, spec.profiles)}"
-            self.without_profile.append(Problem(name_mark(node), message))
-            return None
+            if spec.stand_in is None:
+                self.without_profile.append(Problem(name_mark(node), message))
+                return None
+            reason = f"{spec.name} has no {profile} profile; {spec.stand_in} stands in"
+            self.stood_in.append(Problem(name_mark(node), f"{message}; {spec.stand_in} stands in"))
+            return ResolvedTask(selected.shown, spec, None, skipped=reason) if self.check_stand_in(*read) else None
         family, broken = self.family("task", spec.family, tree)
         if family is None:
             return ResolvedTask(selected.shown, spec, None, broken) if broken else None
@@ -177,6 +186,15 @@ class Resolver:
             return True
         node = tree.child("primary") or tree
         self.note(node.mark, f"task '{spec.name}' reports no metric '{spec.primary}'{hint(spec.primary, names)}")
+        return False
+
+    def check_stand_in(self, spec: TaskSpec, tree: Node) -> bool:
+        """Whether the task that stands in is a known one."""
+        names = {*self.catalog.names("task"), *self.registry.names("task")}
+        if spec.stand_in in names:
+            return True
+        node = tree.child("stand_in") or tree
+        self.note(node.mark, f"unknown task '{spec.stand_in}' as stand_in{hint(spec.stand_in or '', names)}")
         return False
 
     def initializer(

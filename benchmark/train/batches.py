@@ -42,37 +42,41 @@ class Batches:
         self.examples = _one_size(sets)
         self._task = task
         self._device = device
-        self._augments = type(task).augment is not Task.augment
-        where = "cpu" if self._augments else device
-        self._inputs = torch.cat([examples.inputs for examples in sets]).to(where)
-        self._targets = torch.cat([examples.targets for examples in sets]).to(where)
+        self._augments = task.augments()
+        inputs, targets = _joined([e.inputs for e in sets]), _joined([e.targets for e in sets])
+        where = device if _fits(inputs.nbytes, device) else "cpu"
+        self._inputs, self._targets = inputs.to(where), targets.to(where)
         self._offsets = torch.tensor([keys.index(task.training_key(cell.seed)) * self.examples for cell in cells])
         self._shuffles = [Shuffle(self.examples, cell.seed) for cell in cells]
         self._generators = [torch.Generator().manual_seed(stream(cell.seed, "augment")) for cell in cells]
+        self._noise = [torch.Generator().manual_seed(stream(cell.seed, "noise")) for cell in cells]
+
+    def noise(self, steps: int) -> Tensor:
+        """Noise seeds of the next steps, int64 (steps, C)."""
+        drawn = [torch.randint(0, 1 << 32, (steps,), generator=generator) for generator in self._noise]
+        return torch.stack(drawn, dim=1).to(self._device)
 
     def take(self, steps: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of the next steps, (steps, C, B, ...)."""
         size = self._task.budget.batch_size
         drawn = torch.stack([shuffle.take(steps * size) for shuffle in self._shuffles]) + self._offsets[:, None]
         index = drawn.view(len(self._shuffles), steps, size).transpose(0, 1).contiguous().to(self._inputs.device)
-        inputs, targets = self._inputs[index], self._targets[index]
-        if self._augments:
-            inputs, targets = self._augmented(inputs, targets, self._generators)
-        return inputs.to(self._device), targets.to(self._device)
+        inputs, targets = self._inputs[index].to(self._device), self._targets[index].to(self._device)
+        return self._augmented(inputs, targets, self._generators) if self._augments else (inputs, targets)
 
     def like(self, rows: int, size: int) -> tuple[Tensor, Tensor]:
         """A batch for tracing, (rows, size, ...), drawn from no shuffle."""
         index = torch.arange(rows * size).remainder(self.examples).view(rows, size).to(self._inputs.device)
-        inputs, targets = self._inputs[index], self._targets[index]
+        inputs, targets = self._inputs[index].to(self._device), self._targets[index].to(self._device)
         if self._augments:
             generators = [torch.Generator().manual_seed(0) for _ in range(rows)]
             inputs, targets = self._augmented(inputs[None], targets[None], generators)
             inputs, targets = inputs[0], targets[0]
-        return inputs.to(self._device), targets.to(self._device)
+        return inputs, targets
 
     def steps_of(self, bytes_limit: int) -> int:
-        """How many steps of batches fit into that many bytes, at least one."""
-        row = self._inputs[:1].nbytes + self._targets[:1].nbytes
+        """How many steps of batches, as they are trained on, fit into that many bytes, at least one."""
+        row = sum(tensor.nbytes for tensor in self.like(1, 2)) // 2  # two, since some augmentations mix pairs
         return max(1, bytes_limit // max(1, row * self._task.budget.batch_size * len(self._shuffles)))
 
     def _augmented(
@@ -86,6 +90,16 @@ class Batches:
             torch.stack([torch.stack([x for x, _ in step]) for step in changed]),
             torch.stack([torch.stack([y for _, y in step]) for step in changed]),
         )
+
+
+def _joined(tensors: Sequence[Tensor]) -> Tensor:
+    """All rows; a single set is not copied, it may be a memory map larger than memory."""
+    return tensors[0] if len(tensors) == 1 else torch.cat(list(tensors))
+
+
+def _fits(size: int, device: str) -> bool:
+    """Whether a training set may lie on the device: at most half of what is free there."""
+    return device == "cpu" or size <= torch.cuda.mem_get_info(device)[0] // 2
 
 
 def _one_size(sets: Sequence[Examples]) -> int:

@@ -21,6 +21,7 @@ from torch.func import functional_call, grad_and_value, vmap
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from benchmark.nn import noise
 from benchmark.task import Task
 from benchmark.train import optim
 from benchmark.train.layout import Layout
@@ -33,7 +34,7 @@ _compiled: dict[str, Program] = {}
 
 @dataclass(frozen=True)
 class Buffers:
-    """Buffers of a stack by name: shared where all cells agree, else (C, ...)."""
+    """Buffers of a stack by name: shared where all cells agree, else (C, ...); noise seeds are always (C,)."""
 
     names: tuple[str, ...]
     tensors: tuple[Tensor, ...]
@@ -46,10 +47,14 @@ class Buffers:
         tensors, stacked = [], []
         for name in columns[0]:
             values = [column[name] for column in columns]
-            differ = any(not torch.equal(values[0], value) for value in values)
+            differ = noise.is_seed(name) or any(not torch.equal(values[0], value) for value in values)
             stacked.append(differ)
             tensors.append((torch.stack(values) if differ else values[0]).to(device))
         return cls(tuple(columns[0]), tuple(tensors), tuple(stacked))
+
+    def with_noise(self, seeds: Tensor) -> list[Tensor]:
+        """The tensors with these noise seeds, (C,)."""
+        return [seeds if noise.is_seed(n) else t for n, t in zip(self.names, self.tensors, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -67,14 +72,16 @@ class Source:
 
         A stack of one runs the plain operations, which are faster than batched ones of batch one.
         """
+        stacked = {name for name, s in zip(self.buffers.names, self.buffers.stacked, strict=True) if s}
         if self.cells == 1:
-            return self._one(function)
+            return self._one(function, stacked)
         dims = {name: 0 if s else None for name, s in zip(self.buffers.names, self.buffers.stacked, strict=True)}
         return vmap(function, in_dims=(0, dims, 0, 0))
 
-    def _one(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _one(self, function: Callable[..., Any], stacked: set[str]) -> Callable[..., Any]:
         def call(parameters: Any, buffers: Any, inputs: Tensor, targets: Tensor) -> Any:
-            result = function({k: v[0] for k, v in parameters.items()}, buffers, inputs[0], targets[0])
+            own = {k: v[0] if k in stacked else v for k, v in buffers.items()}
+            result = function({k: v[0] for k, v in parameters.items()}, own, inputs[0], targets[0])
             return torch.utils._pytree.tree_map(lambda tensor: tensor.unsqueeze(0), result)
 
         return call
@@ -87,21 +94,33 @@ class Source:
 def training_step(source: Source) -> Program:
     """step(parameters, state, scalars, buffers, inputs, targets) → losses (C,); parameters and state change in place.
 
-    Shapes: parameters (C, P), state as `OptimizerState.tensors`, scalars (3,), inputs and targets (C, B, ...).
+    Shapes: parameters (C, P), state as `OptimizerState.tensors`, scalars (3,), inputs and targets (C, B, ...). With
+    micro-batches, losses and gradients are means over them.
     """
     task, layout = source.task, source.layout
 
     def loss(parameters: dict[str, Tensor], buffers: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
         return task.loss(functional_call(source.model, (parameters, buffers), (inputs,)), targets)
 
-    differentiate = source.over_cells(grad_and_value(loss))
+    one = source.over_cells(grad_and_value(loss))
+    parts = task.budget.batch_size // (task.budget.micro_batch or task.budget.batch_size)
+
+    def differentiate(parameters: Any, buffers: Any, inputs: Tensor, targets: Tensor) -> tuple[Any, Tensor]:
+        if parts == 1:
+            return cast("tuple[Any, Tensor]", one(parameters, buffers, inputs, targets))
+        total, losses = None, torch.zeros((), device=inputs.device)
+        for part, (x, y) in enumerate(zip(inputs.chunk(parts, dim=1), targets.chunk(parts, dim=1), strict=True)):
+            gradients, found = one(parameters, noise.shifted(buffers, part), x, y)
+            total = gradients if total is None else {name: total[name] + g for name, g in gradients.items()}
+            losses = losses + found
+        return {name: g / parts for name, g in (total or {}).items()}, losses / parts
 
     def step(
         parameters: Tensor, state: list[Tensor], scalars: Tensor, buffers: list[Tensor], inputs: Tensor, targets: Tensor
     ) -> Tensor:
         gradients, losses = differentiate(layout.split(parameters), source.named_buffers(buffers), inputs, targets)
         optim.update(task.optimizer, parameters, layout.join(gradients), state, scalars)
-        return cast("Tensor", losses)
+        return losses
 
     return step
 

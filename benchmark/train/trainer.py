@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from benchmark.nn import noise
 from benchmark.records import CurvePoint
 from benchmark.train import optim, program
 from benchmark.train.batches import Batches
@@ -59,10 +60,13 @@ class Trainer:
         self.total_steps = task.budget.total_steps(self.batches.examples)
         models = [item.model for item in padded]
         self.parameters = torch.stack([self.layout.join(_values(model)) for model in models]).to(device)
-        rules = [item.cell.initializer.parameter_rules() for item in padded]
+        own = task.parameter_rules()
+        rules = [(*own, *item.cell.initializer.parameter_rules()) for item in padded]
+        self.average = None if task.optimizer.ema_decay is None else self.parameters.clone()
         self.state = optim.initial_state(self.layout, task.optimizer, rules, self.total_steps, device)
         self.buffers = program.Buffers.of(models, device)
         self.source = program.Source(models[0], task, self.layout, self.buffers, self.rows)
+        self.noisy = noise.has_noise(models[0])
         self.key = (stack_key(self.cells[0]), structure(models[0]), self.rows, self.buffers.stacked)
         self.evaluator = Evaluator(self.source, self.cells, self.key, mode.compiled, device)
 
@@ -113,23 +117,40 @@ class Trainer:
     def _steps(
         self, step: program.Program, start: int, end: int, trajectories: Sequence[Trajectory], tell: Tell
     ) -> None:
-        buffers, state = list(self.buffers.tensors), self.state.tensors()
+        state, buffers = self.state.tensors(), list(self.buffers.tensors)
         portion = self.batches.steps_of(BATCH_BYTES)
         while start < end:
             count = min(portion, end - start)
             inputs, targets = self.batches.take(count)
             scalars = self.state.scalars[start : start + count]
+            seeds = self.batches.noise(count) if self.noisy else None
+            losses = []
             with torch.no_grad():
-                losses = [
-                    step(self.parameters, state, scalars[i], buffers, inputs[i], targets[i]) for i in range(count)
-                ]
+                for i in range(count):
+                    if seeds is not None:
+                        buffers = self.buffers.with_noise(seeds[i])
+                    losses.append(step(self.parameters, state, scalars[i], buffers, inputs[i], targets[i]))
+                    self._average()
             _note_losses(trajectories, torch.stack(losses), start)
             start += count
             tell(start, self.total_steps, "training", {})
 
+    def _average(self) -> None:
+        """average ← decay · average + (1 − decay) · parameters."""
+        if self.average is not None and self.task.optimizer.ema_decay is not None:
+            self.average.lerp_(self.parameters, 1 - self.task.optimizer.ema_decay)
+
+    def _measure(self, *, final: bool) -> list[dict[str, float]]:
+        """Metrics of every cell, and those of its averaged parameters as `ema_…`."""
+        metrics = self.evaluator.measure(self.parameters, final=final)
+        if self.average is not None:
+            for values, averaged in zip(metrics, self.evaluator.measure(self.average, final=final), strict=True):
+                values.update({f"ema_{name}": value for name, value in averaged.items()})
+        return metrics
+
     def _point(self, step: int, trajectories: Sequence[Trajectory], tell: Tell) -> None:
         tell(step, self.total_steps, "evaluating", {})
-        metrics = self.evaluator.measure(self.parameters, final=False)
+        metrics = self._measure(final=False)
         newest = {}
         for cell, trajectory, values in zip(self.cells, trajectories, metrics, strict=True):
             if trajectory.diverged:
@@ -149,9 +170,10 @@ class Trainer:
             metrics: list[dict[str, float]] = [{} for _ in trajectories]
         else:
             tell(self.total_steps, self.total_steps, "evaluating", {})
-            metrics = self.evaluator.measure(self.parameters, final=True)
+            metrics = self._measure(final=True)
         names = [metric.name for metric in self.task.metrics()]
         for trajectory, values in zip(trajectories, metrics, strict=True):
+            values.update(self.task.summarize_curve(trajectory.curve))
             trajectory.finals = dict.fromkeys(names, math.nan) if trajectory.diverged else values
 
 
