@@ -35,7 +35,7 @@ class Job:
     metric: str = ""
     """The task's primary metric, for the heartbeat."""
     purpose: str = "run"
-    """`run`, or `rerun` for attempts of the determinism audit."""
+    """`run`, `forced` for cells that are finished already, or `rerun` for those of the determinism audit."""
 
     @property
     def cell_ids(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from benchmark.cell import Cell, PluginFile
 from benchmark.execution.devices import candidates
@@ -114,11 +114,34 @@ def execute(
         modes = decide_modes([cell for cell in cells if cell.id in left], store, settings, listener)
         while left and not STOPPING.is_set():
             stacks = form_stacks(cells, left, modes, None if settings.execution else settings.workers)
+            stacks = longest_first(stacks, store.execution(), settings)
             listener.dispatching(stacks)
             jobs = [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
             hand_out(jobs, settings, listener, summary)
             left = after_others(store, settings, listener, summary)
     return summary
+
+
+def longest_first(
+    stacks: Sequence[Stack], decisions: Mapping[str, Mapping[str, Any]], settings: Settings
+) -> list[Stack]:
+    """Stacks by falling expected time, so that no long one is left for the end; as they are where it is not known."""
+    costs = [expected_seconds(stack, decisions, settings) for stack in stacks]
+    if None in costs:
+        return [*stacks]
+    order = sorted(range(len(stacks)), key=lambda k: -(costs[k] or 0.0))
+    return [stacks[k] for k in order]
+
+
+def expected_seconds(stack: Stack, decisions: Mapping[str, Mapping[str, Any]], settings: Settings) -> float | None:
+    """From the measurement that chose the mode; None without one, or when the task does not tell its steps."""
+    cell = stack.cells[0]
+    timings = decisions.get(mode_key(shape_key(cell), settings), {}).get("timings", {})
+    try:
+        per_step = float(timings[stack.mode.name]["seconds_per_cell_step"])
+        return per_step * len(stack.cells) * cell.task.budget.total_steps(cell.task.training_size())
+    except (KeyError, TypeError, NotImplementedError):
+        return None
 
 
 def after_others(store: Store, settings: Settings, listener: Listener, summary: Execution) -> set[str]:

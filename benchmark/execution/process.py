@@ -53,8 +53,8 @@ class Place:
         """The process's environment: set before torch is imported, so it holds."""
         own = {name: str(self.threads) for name in THREAD_VARIABLES}
         own["CUDA_VISIBLE_DEVICES"] = self.gpu or ""
-        own.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
-        return {**os.environ, **own, "PYTHONUNBUFFERED": "1"}
+        own["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # it imports what this process would
+        return {"TORCHINDUCTOR_COMPILE_THREADS": "1", **os.environ, **own}
 
 
 class TrainingProcess:
@@ -64,7 +64,7 @@ class TrainingProcess:
         self.place = place
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process is
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmark.execution.worker"],
+            [sys.executable, "-P", "-m", "benchmark.execution.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,

@@ -50,7 +50,7 @@ def run_plan(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings,
     except BaseException:
         store.save_run(replace(record, status="failed", ended_at=now()))
         raise
-    result = verdict(plan, cells, todo, store, execution)
+    result = verdict(plan, cells, todo, store, settings.run_id, execution)
     store.save_run(replace(record, status=status_of(result), ended_at=now(), counts=counts_of(result, cells, todo)))
     return result
 
@@ -109,10 +109,11 @@ def start_record(plan: Plan, cells: Sequence[Cell], settings: Settings) -> RunRe
     )
 
 
-def verdict(plan: Plan, cells: Sequence[Cell], todo: Collection[Cell], store: Store, execution: Execution) -> RunResult:
+def verdict(
+    plan: Plan, cells: Sequence[Cell], todo: Collection[Cell], store: Store, run_id: str, execution: Execution
+) -> RunResult:
     """What the store holds of the experiment now; the store is asked, nobody's memory."""
-    finished = store.finished()
-    trained = sum(cell.id in finished for cell in todo)
+    trained = len({attempt.cell_id for attempt in store.attempts() if attempt.done and attempt.run_id == run_id})
     missing = what_is_missing(plan, cells, store, execution)
     if execution.interrupted:
         why = f"interrupted; {trained} cells of this run are in the store, the same command goes on from there"
@@ -121,7 +122,9 @@ def verdict(plan: Plan, cells: Sequence[Cell], todo: Collection[Cell], store: St
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
         early = " (stopped at the first failure)" if execution.stopped_early else ""
         return RunResult(ExitCode.INCOMPLETE, f"incomplete{early}: {listed}", trained, missing)
-    return RunResult(ExitCode.COMPLETE, f"complete; {trained} cells trained, {len(cells) - len(todo)} reused", trained)
+    skipped = f", {count} skipped" if (count := len(plan.with_action("skip"))) else ""
+    why = f"complete; {trained} cells trained, {len(cells) - len(todo)} reused{skipped}"
+    return RunResult(ExitCode.COMPLETE, why, trained)
 
 
 def what_is_missing(plan: Plan, cells: Sequence[Cell], store: Store, execution: Execution) -> dict[str, int]:

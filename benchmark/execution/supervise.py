@@ -8,10 +8,12 @@ goes into halves at once. A single cell that still does not come back is recorde
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from benchmark.errors import BenchError
 from benchmark.execution.devices import gpu_slot
 from benchmark.execution.job import Ended, Job, Outcome
 from benchmark.execution.process import POOL, DeathError, Place, StoppedError, TimeLimitError
@@ -46,24 +48,26 @@ def supervise(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> Outcom
 
     Raises:
         StoreError: the store cannot be written to.
+        RefusedError: no cell can be trained or stored.
     """
     store = Store(job.store)
-    job, already, elsewhere, claimed_at = claim(store, job)
+    job, already, elsewhere, mine = claim(store, job)
     try:
-        ended = train_parts(store, job, claimed_at, stopped) if job.cells else []
+        ended = train_parts(store, job, mine, stopped) if job.cells else []
     finally:
         store.end_beat(job.run_id, job.stack_id)
     return Outcome(job.stack_id, tuple(ended), elsewhere, already, stopped())
 
 
-def train_parts(store: Store, job: Job, claimed_at: float, stopped: Callable[[], bool]) -> list[Ended]:
+def train_parts(store: Store, job: Job, mine: Heartbeat, stopped: Callable[[], bool]) -> list[Ended]:
     """Train a claimed job, parting it as often as needed."""
     ended: list[Ended] = []
     waiting = [Part(job)]
     while waiting and not stopped():
         part = waiting.pop(0)
+        store.beat(replace(mine, beaten_at=time.time()))  # a process that died has left its own behind
         try:
-            ended += train_once(part.job, claimed_at, stopped)
+            ended += train_once(part.job, mine.started_at, stopped)
         except StoppedError:
             break
         except (DeathError, TimeLimitError, TrainingError) as error:
@@ -76,6 +80,10 @@ def train_parts(store: Store, job: Job, claimed_at: float, stopped: Callable[[],
 
 class TrainingError(Exception):
     """Training of the whole stack raised; the message is the traceback."""
+
+
+class RefusedError(BenchError):
+    """The training process could not start on the cells, or could not store them; that concerns the whole run."""
 
 
 def train_once(job: Job, claimed_at: float, stopped: Callable[[], bool]) -> list[Ended]:
@@ -91,6 +99,8 @@ def ask(job: Job, request: dict[str, Any], seconds: float | None, stopped: Calla
         place = Place(gpu.id if gpu else None, job.threads, tuple((p.path, p.sha256) for p in job.plugins))
         with POOL.process(place) as process:
             reply = process.ask(request, seconds=seconds, stopped=stopped)
+            if "refused" in reply:
+                raise RefusedError(f"the training process gave up: {reply['refused']}")
             if "raised" in reply:
                 raise TrainingError(reply["raised"])  # inside the block: a process that raised is not used again
     return reply
@@ -138,8 +148,8 @@ def decide_shape(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> dic
     return dict(reply["decision"])
 
 
-def claim(store: Store, job: Job) -> tuple[Job, tuple[str, ...], tuple[str, ...], float]:
-    """Take the cells nobody else has: `(job of those, finished meanwhile, being trained elsewhere, time of the claim)`.
+def claim(store: Store, job: Job) -> tuple[Job, tuple[str, ...], tuple[str, ...], Heartbeat]:
+    """Take the cells nobody else has: `(job of those, finished meanwhile, being trained elsewhere, the claim)`.
 
     A claim is a heartbeat. Of two living runs that claim a cell the earlier has it. Two may still train the same cell
     when their clocks or their file system disagree; that costs time, never numbers.
@@ -151,8 +161,9 @@ def claim(store: Store, job: Job) -> tuple[Job, tuple[str, ...], tuple[str, ...]
     done = set(store.finished()) & set(job.cell_ids) if job.purpose == "run" and company(store, job) else set()
     if taken or done:
         job = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in taken | done))
-        store.beat(replace(mine, cell_ids=job.cell_ids))
-    return job, tuple(sorted(done)), tuple(sorted(taken - done)), mine.started_at
+        mine = replace(mine, cell_ids=job.cell_ids)
+        store.beat(mine)
+    return job, tuple(sorted(done)), tuple(sorted(taken - done)), mine
 
 
 def company(store: Store, job: Job) -> bool:

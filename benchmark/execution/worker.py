@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from benchmark.cell import PluginFile
+from benchmark.errors import StoreError
 from benchmark.execution.job import Ended
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
     from benchmark.records import CellRecord
-    from benchmark.registry import Registry
     from benchmark.store import Heartbeat, Store
     from benchmark.train.stack import CellOutcome, Progress
 
@@ -68,46 +68,49 @@ def answer(channel: IO[str], value: Mapping[str, Any]) -> None:
 
 
 def respond(request: Mapping[str, Any], ready: Callable[[], None]) -> dict[str, Any]:
-    """The answer to one request: `{"ended": [...]}`, a decision, or `{"raised": traceback}`."""
+    """The answer to one request: `{"ended": [...]}`, `{"decision": ...}`, `{"raised": traceback}` when training the
+    stack raised, or `{"refused": reason}` when no stack can be trained or stored here."""
     try:
-        import torch
-
-        import benchmark.train.stack  # noqa: F401 - imported before the clock of the time limit starts
-        from benchmark.registry import Registry
-
-        torch.set_num_threads(int(request["threads"]))
-        registry = Registry.from_plugins(PluginFile(**plugin) for plugin in request["plugins"])
-        ready()
-        serve = decide if request["kind"] == "decide" else train
-        return serve(request, registry)
+        cells = prepare(request)
+    except Exception as error:
+        return {"refused": f"{type(error).__name__}: {error}"}
+    ready()
+    try:
+        return decide(request, cells) if request["kind"] == "decide" else train(request, cells)
+    except StoreError as error:
+        return {"refused": str(error)}
     except Exception:
         return {"raised": traceback.format_exc()}
 
 
-def load_cells(request: Mapping[str, Any], registry: Registry) -> list[Cell]:
-    """The request's cells, rebuilt."""
-    from benchmark.plan import cell_from_json
+def prepare(request: Mapping[str, Any]) -> list[Cell]:
+    """Import what training needs, before the clock of the time limit starts, and rebuild the cells."""
+    import torch
 
+    import benchmark.train.stack  # noqa: F401
+    from benchmark.plan import cell_from_json
+    from benchmark.registry import Registry
+
+    torch.set_num_threads(int(request["threads"]))
+    registry = Registry.from_plugins(PluginFile(**plugin) for plugin in request["plugins"])
     return [cell_from_json(text, registry) for _, text in request["cells"]]
 
 
-def decide(request: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
+def decide(request: Mapping[str, Any], cells: Sequence[Cell]) -> dict[str, Any]:
     """Measure which execution mode pays for the cells' shape."""
     from benchmark.train.probe import decide_mode
 
-    cells = load_cells(request, registry)
     decision = decide_mode(cells, device=request["device"], workers=request["workers"])
     return {"decision": decision.to_json()}
 
 
-def train(request: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
+def train(request: Mapping[str, Any], cells: Sequence[Cell]) -> dict[str, Any]:
     """Train a stack and store it."""
     from benchmark.store import Store
     from benchmark.train.mode import Mode
     from benchmark.train.stack import train_stack
 
     store = Store(Path(request["store"]))
-    cells = load_cells(request, registry)
     started_at = utc_now()
     with Beats(store, request, cells) as beats:
         outcomes = train_stack(cells, mode=Mode.parse(request["mode"]), device=request["device"], progress=beats.note)

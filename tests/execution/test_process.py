@@ -49,9 +49,23 @@ def test_a_process_trains_a_job_and_is_used_again(pool, toy_cells, toy_job):
     assert len(pids) == 1
 
 
-def test_an_error_of_the_request_comes_back_as_its_traceback(pool):
+def test_cells_that_cannot_be_rebuilt_are_refused(pool):
     with pool.process(place()) as process:
-        assert "KeyError" in process.ask(BAD_REQUEST)["raised"]
+        assert "KeyError" in process.ask(BAD_REQUEST)["refused"]
+
+
+def test_a_store_that_cannot_be_written_to_is_refused(pool, toy_cells, toy_job, tmp_path):
+    (tmp_path / "shards").write_text("not a folder")
+    request = request_of(toy_job(toy_cells(1), store=str(tmp_path)), time.time())
+    with pool.process(place()) as process:
+        assert "cannot write a result" in process.ask(request)["refused"]
+
+
+def test_a_plugin_that_changed_since_the_run_began_is_refused(pool, toy_cells, toy_job):
+    changed = [{"path": plugin.path, "sha256": "0" * 64} for plugin in toy_job(toy_cells(1)).plugins]
+    request = {**request_of(toy_job(toy_cells(1)), time.time()), "plugins": changed}
+    with pool.process(place()) as process:
+        assert "has changed since the run began" in process.ask(request)["refused"]
 
 
 def test_a_death_tells_the_signal_and_the_last_words(tmp_path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmark.execution.stacks import form_stacks
+from benchmark.execution.pool import Settings, longest_first, mode_key
+from benchmark.execution.stacks import Stack, form_stacks
 from benchmark.train.grouping import shape_key
 from benchmark.train.mode import Mode
 
@@ -75,3 +76,14 @@ def test_every_cell_is_in_exactly_one_stack(toy_cells):
 
 def test_nothing_to_do_makes_no_stack(toy_cells):
     assert stacks_of(toy_cells(3), set(), "stack:8") == []
+
+
+def test_the_longest_stack_goes_first_where_times_are_known(toy_cells):
+    settings = Settings("run")
+    short, long = toy_cells(2), toy_cells(2, budget={"batch_size": 8, "steps": 600})
+    mode = Mode.parse("stack:2")
+    stacks = [Stack(tuple(short), mode), Stack(tuple(long), mode)]
+    timing = {"timings": {"stack:2": {"seconds_per_cell_step": 0.001}}}
+    decisions = {mode_key(shape_key(cell), settings): timing for cell in (short[0], long[0])}
+    assert longest_first(stacks, decisions, settings) == [stacks[1], stacks[0]]
+    assert longest_first(stacks, {}, settings) == stacks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 
@@ -10,7 +11,7 @@ import pytest
 from benchmark.execution import supervise as module
 from benchmark.execution.job import Ended
 from benchmark.execution.process import DeathError, StoppedError, TimeLimitError
-from benchmark.execution.supervise import TrainingError, claim, supervise
+from benchmark.execution.supervise import RefusedError, TrainingError, claim, supervise
 from benchmark.store import Heartbeat, RunRecord, Store
 from benchmark.store.layout import now
 
@@ -88,6 +89,18 @@ def test_a_stopped_job_records_nothing(fake, toy_cells, toy_job):
     assert not outcome.ended
     assert not Store(job.store).attempts()
     assert not Store(job.store).heartbeats()
+
+
+def test_what_concerns_every_cell_ends_the_run_at_once(monkeypatch, toy_cells, toy_job):
+    class Process:
+        def ask(self, request, **keywords):
+            return {"refused": "disk full"}
+
+    monkeypatch.setattr(module.POOL, "process", lambda place: contextlib.nullcontext(Process()))
+    job = toy_job(toy_cells(8))
+    with pytest.raises(RefusedError, match="disk full"):
+        supervise(job)
+    assert not Store(job.store).attempts()
 
 
 def test_the_time_limit_of_a_stack_is_that_of_its_cells_together(monkeypatch, toy_cells, toy_job):
