@@ -112,7 +112,7 @@ class Finding:
 def how_to_acknowledge(finding: Finding) -> str:
     """The line to add to the claims file to keep the number and silence the finding until it changes."""
     if finding.kept_in:
-        return f"in {finding.kept_in}: - {{check: {finding.check}, finding: {finding.fingerprint}, reason: ...}}"
+        return f"in {finding.kept_in}: ack: [{{check: {finding.check}, finding: {finding.fingerprint}, reason: ...}}]"
     before = "" if finding.path.endswith((".yaml", ".yml")) or not finding.path else "bench claims import it, then "
     if len(finding.cells) in {1, 2} and finding.count == 1:
         first = finding.cells[0]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from benchmark.errors import UsageError
 from benchmark.parameters import Parameters
 from leaderboard.checks.finding import Finding
 
@@ -27,30 +26,31 @@ class Kept(Parameters):
     """Why the numbers stay as they are."""
 
 
+class KeptFile(Parameters):
+    """`ack: [{check, finding, reason}, ...]`"""
+
+    ack: tuple[Kept, ...] = ()
+
+
 def read_kept(path: Path) -> tuple[Kept, ...]:
     """The entries of a file; none without a file or in an empty one.
 
     Raises:
-        SpecError: no YAML.
-        UsageError: no list of entries, or one with other keys; the message names it.
+        SpecError: not YAML, or not laid out as `KeptFile`; each problem with line and column.
     """
     if not path.is_file() or not path.read_text(encoding="utf-8").strip():
         return ()
-    from leaderboard.claims.loader import compose
+    from benchmark.spec.marks import InvalidSpecError, Problem
+    from leaderboard.claims.loader import compose, place
 
-    entries = compose(path).plain()
-    if not isinstance(entries, list):
-        raise UsageError(f"{path}: expected a list of {{check, finding, reason}}, found {type(entries).__name__}")
-    return tuple(_entry(path, number, entry) for number, entry in enumerate(entries, start=1))
-
-
-def _entry(path: Path, number: int, entry: object) -> Kept:
+    root = compose(path)
     try:
-        return Kept.model_validate(entry)
+        return KeptFile.model_validate(root.plain()).ack
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the entry"
-        raise UsageError(f"{path}: entry {number}: {where}: {first['msg']}; keys: check, finding, reason") from None
+        problems = [(entry["loc"], entry["msg"]) for entry in error.errors()]
+        raise InvalidSpecError(
+            [Problem(place(root, loc), f"{'.'.join(map(str, loc))}: {message}") for loc, message in problems]
+        ) from None
 
 
 def acknowledged(findings: Iterable[Finding], entries: Sequence[Kept]) -> list[Finding]:

@@ -11,6 +11,12 @@ HEAD = """# Checks
 Generated from the docstrings of the checks; `bench check --explain ID` prints one, `bench check --list` all.
 Severity is the worst a check reports: an error is impossible as printed, a warning needs explaining, info is context.
 
+`bench check` looks at the last run in the store and at the claims its experiment names. An experiment may change a
+check under `checks: {ID: {severity: ..., threshold: ..., except: [...]}}`; thresholds are named in the formulas below.
+A finding that is looked into and kept is acknowledged under `ack:`, for claims in their file, for a store in
+`acknowledged.yaml` in its folder: `ack: [{check: ID, finding: FINGERPRINT, reason: ...}]`, as printed with the
+finding. It expires when one of its numbers changes.
+
 | id | at worst | looks at | finds |
 |---|---|---|---|
 """
