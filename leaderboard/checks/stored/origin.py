@@ -137,7 +137,7 @@ def not_deterministic(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding
     Blind spot: cells with one attempt.
     """
     several = evidence.attempts()
-    finals = evidence.finals_of_attempts(several) if several else {}
+    finals = evidence.finals_of_attempts() if several else {}
     for _, group in evidence.groups():
         for result in group.seeds:
             rows = several.get(result.cell_id, [])
