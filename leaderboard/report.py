@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from benchmark.spec.load import LoadedExperiment
     from benchmark.store import Store
     from leaderboard.aggregate import Grid
+    from leaderboard.checks.finding import Finding
 
 FORMATS = ("html", "markdown")
 
@@ -56,6 +57,10 @@ class Page:
     """Findings on the published numbers, worst first; empty when none, or when there are no claims."""
     checked: str = ""
     """What was checked, in a sentence."""
+    stored_findings: tuple[str, ...] = ()
+    """Findings on the cells themselves, worst first."""
+    stored_checked: str = ""
+    """What was checked of them, in a sentence."""
     troubles: tuple[str, ...] = ()
     """Failed and diverged cells, with the reason."""
     provenance: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -78,12 +83,16 @@ def make_page(
     board = build(grid, selection, published_numbers(grid))
     run = last_run(store, profile)
     findings, checked = published_findings(grid)
+    settings = run.spec.get("checks") if experiment is None and run else None
+    stored_findings, stored_checked = findings_in_store(store, grid, experiment, plugins, settings)
     return Page(
         board,
         comparisons(grid, board, selection or Selection(), baseline),
         charts(store, grid, board),
         findings,
         checked,
+        stored_findings,
+        stored_checked,
         troubles(grid),
         provenance(store, _ids(grid)),
         experiment.text if experiment else run.source if run else "",
@@ -168,8 +177,32 @@ def published_findings(grid: Grid) -> tuple[tuple[str, ...], str]:
     from leaderboard.checks.runner import check_claims
 
     report = check_claims([claims.load(name) for name in grid.claims])
-    said = [f"{finding.severity.upper()} {finding.check}: {finding.message}" for finding in report.findings]
-    return tuple(said), f"{report.numbers} published numbers of {', '.join(report.sources)} checked"
+    return said(report.findings), f"{report.numbers} published numbers of {', '.join(report.sources)} checked"
+
+
+def findings_in_store(
+    store: Store,
+    grid: Grid,
+    experiment: LoadedExperiment | None,
+    plugins: Sequence[Path],
+    settings: Mapping[str, Any] | None,
+) -> tuple[tuple[str, ...], str]:
+    """What the checks say about the cells shown; `settings` are the run's `checks` where there is no experiment."""
+    from leaderboard.checks.api import check_grid
+    from leaderboard.checks.runner import overrides_of
+
+    wishes = overrides_of(settings) if settings else None
+    report = check_grid(store, grid, experiment, plugins, overrides=wishes)
+    return said(report.findings), f"{report.numbers} stored numbers checked by {len(report.tallies)} checks"
+
+
+def said(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Findings as sentences, those that are kept with the reason."""
+    return tuple(
+        f"{finding.severity.upper()} {finding.check}: {finding.message}"
+        + ("" if finding.acknowledged is None else f" (kept because {finding.acknowledged})")
+        for finding in findings
+    )
 
 
 def troubles(grid: Grid) -> tuple[str, ...]:

@@ -26,6 +26,11 @@ def html(content: Page) -> str:
         _section(
             "Findings on the published numbers", [_items(content.findings)] * bool(content.findings), content.checked
         ),
+        _section(
+            "Findings in the store",
+            [_items(content.stored_findings)] * bool(content.stored_findings),
+            content.stored_checked,
+        ),
         _section("Failed and diverged cells", [_items(content.troubles)] * bool(content.troubles)),
         _section("Made with", [text_table(["what", "value"], _provenance(content))] * bool(content.provenance)),
         _section("Spec", [f"<pre>{escape(content.spec)}</pre>"] * bool(content.spec)),
@@ -45,6 +50,12 @@ def markdown(content: Page) -> str:
         parts += [compared.markdown(report, with_method=False).rstrip() for report in content.comparisons]
     if content.checked:
         parts += ["## Findings on the published numbers", f"{md.escape(content.checked)}.", _bullets(content.findings)]
+    if content.stored_checked:
+        parts += [
+            "## Findings in the store",
+            f"{md.escape(content.stored_checked)}.",
+            _bullets(content.stored_findings),
+        ]
     if content.troubles:
         parts += ["## Failed and diverged cells", _bullets(content.troubles)]
     if content.provenance:

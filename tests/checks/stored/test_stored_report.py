@@ -202,6 +202,28 @@ def test_line_stands_at_the_end_of_a_run(capsys: pytest.CaptureFixture[str], wor
     assert "Checks: 0 errors, 1 warning (PPL)" in out
 
 
+@pytest.mark.parametrize("format", ["html", "markdown"])
+def test_report_shows_findings_in_the_store(world: World, format: str) -> None:
+    from leaderboard.report import make_page, render_page
+
+    world.fill(OTHER_LOSS)
+    text = render_page(make_page(world.store, world.loaded), format)
+    assert "Findings in the store" in text
+    assert "40 stored numbers checked by 18 checks" in text
+    assert "WARNING PPL: toy × mask, seed 0" in text
+
+
+def test_report_of_the_last_run_keeps_its_settings(world: World) -> None:
+    from leaderboard.report import make_page
+
+    world.spec(checks="{PPL: {severity: error}}")
+    world.fill(OTHER_LOSS)
+    world.ran()
+    world.loaded.path.unlink()
+    page = make_page(world.store, plugins=[world.folder / "plugin.py"])
+    assert page.stored_findings[0].startswith("ERROR PPL")
+
+
 # --- the command ---------------------------------------------------------------------------------------------------
 
 
