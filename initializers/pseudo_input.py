@@ -32,9 +32,20 @@ def pseudo_input(model: nn.Module, task: Task, kind: PseudoInput) -> torch.Tenso
     """
     import torch
 
+    shape = task.geometry()
+    tokens = positions_of(model)[shape.extra_tokens : shape.extra_tokens + shape.tokens]
+    return torch.nn.functional.layer_norm(tokens, tokens.shape[-1:]) if kind == "layer_norm" else tokens
+
+
+def positions_of(model: nn.Module) -> torch.Tensor:
+    """The positions of all tokens, CLS first, (N_total, D); a view that may be written to.
+
+    Raises:
+        TypeError: the model has no learned or fixed `positions`.
+    """
+    import torch
+
     positions = getattr(model, "positions", None)
     if not isinstance(positions, torch.Tensor):
         raise TypeError(f"{type(model).__name__} has no tensor `positions` (N_total, D) to build queries and keys from")
-    shape = task.geometry()
-    tokens = positions.detach()[shape.extra_tokens : shape.extra_tokens + shape.tokens]
-    return torch.nn.functional.layer_norm(tokens, tokens.shape[-1:]) if kind == "layer_norm" else tokens
+    return positions.detach()

@@ -54,12 +54,13 @@ class StructuredSvd(Initializer):
         positions = pseudo_input(model, context.task, "layer_norm")
         for attention, layer in zip(attentions(model), targets, strict=True):
             inverse = pseudo_inverse(positions, attention.head_dim, exact=self.rank == "numerical")
-            query, key = self._factors(inverse, self._noisy(layer, context.generator), attention.head_dim)
+            target = self._noisy(layer, positions.shape[1], context.generator)
+            query, key = self._factors(inverse, target, attention.head_dim)
             attention.head_weight("query").copy_(query)
             attention.head_weight("key").copy_(key)
 
-    def _noisy(self, pattern: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """αH on open entries, noise on the others, (H, N, N)."""
+    def _noisy(self, pattern: torch.Tensor, dim: int, generator: torch.Generator) -> torch.Tensor:
+        """αH on open entries, noise on the others, (H, N, N), for a model of width `dim`."""
         import torch
 
         noise = torch.empty_like(pattern)
