@@ -78,7 +78,7 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
     if dry_run:
         return say.end(ExitCode.COMPLETE, f"dry run; {len(todo)} cells would be trained")
     if not todo:
-        return nothing_to_do(plan, results, say)
+        return nothing_to_do(plan, results, say, spec)
     result = train(plan, todo, results, say, options)
     checks = ""
     if result.code is not ExitCode.INTERRUPTED:
@@ -170,7 +170,7 @@ def reasons(plan: Plan) -> list[tuple[str, int]]:
     return Counter(line.reason for line in plan.cells if line.action in ("skip", "broken")).most_common()
 
 
-def nothing_to_do(plan: Plan, store: Store, say: Speaker) -> ExitCode:
+def nothing_to_do(plan: Plan, store: Store, say: Speaker, spec: str) -> ExitCode:
     """The second run."""
     from benchmark.execution.pool import Execution
     from benchmark.execution.run import experiment_cells, what_is_missing
@@ -179,7 +179,7 @@ def nothing_to_do(plan: Plan, store: Store, say: Speaker) -> ExitCode:
     missing = what_is_missing(plan, experiment_cells(plan), store, Execution())
     if reused:
         tell_checks(plan, store, say)
-    say.hints([f"bench leaderboard {plan.loaded.name}"] if reused else [])
+    say.hints([f"bench leaderboard {spec}"] if reused else [])
     if missing:
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
         why = f"nothing to do, {reused} cells reused; incomplete: {listed}"
