@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from benchmark.parameters import Budget, Metric, Optimizer, Parameters
@@ -54,6 +54,37 @@ class Examples:
         return int(self.inputs.shape[0])
 
 
+@dataclass(frozen=True)
+class Array:
+    """Shape and type of a tensor."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    """Name of the torch type, for example `float32`."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a cell trains on and scores, as far as its cost goes."""
+
+    training: int
+    """Training examples."""
+    curve: int
+    """Examples scored at each point of the curve."""
+    final: int
+    """Examples scored at the end."""
+    trained: tuple[Array, Array]
+    """Input and target of one example as it is trained on, augmented."""
+    scored: tuple[Array, Array]
+    """Input and target of one example as it is stored and scored."""
+    precision: str = "float32"
+    """`bfloat16` when matrix products run in it."""
+    missing: Mapping[str, int | None] = field(default_factory=dict)
+    """Data sets that are not there → bytes of their files, None when not known."""
+    assumptions: tuple[str, ...] = ()
+    """What of this is guessed because data is missing."""
+
+
 class Task(Parameters, ABC):
     """One task at one profile. Subclass, add fields, implement the abstract methods, register with `@task`."""
 
@@ -83,6 +114,10 @@ class Task(Parameters, ABC):
 
     def missing_data(self) -> str | None:
         """None when everything needed is here; otherwise what is missing and the command that gets it."""
+        return None
+
+    def workload(self) -> Workload | None:
+        """Sizes from which the cost of a cell is counted, without loading data; None: taken from the examples."""
         return None
 
     def training_size(self) -> int:

@@ -17,7 +17,7 @@ from pydantic import field_validator
 from benchmark.nn.gpt_shape import GptShape
 from benchmark.parameters import Metric
 from benchmark.registry import task
-from benchmark.task import Examples, Geometry, Task
+from benchmark.task import Array, Examples, Geometry, Task, Workload
 from tasks.language_text import GPT2, PADDING, Rows, Text, TokenizerName
 
 if TYPE_CHECKING:
@@ -118,14 +118,42 @@ class Language(Task):
             raise DataError(f"{self.corpus} {self.training.split}: a window needs {needed} tokens; found {found}")
         return found - self.model.context
 
+    def workload(self) -> Workload | None:
+        """None while the text is there. Without it, tokens are taken to be `BYTES_PER_TOKEN` of its files' bytes."""
+        from tasks.data import dataset, is_available
+        from tasks.language_text import expected_tokens
+
+        missing = [name for name in (self.corpus, GPT2) if is_available(name) is not None and self._needs(name)]
+        if not missing:
+            return None
+        context = self.model.context
+        training, *scored = (expected_tokens(self.corpus, rows) for rows in (self.training, self.test, self.validation))
+        windows = sum(-(-(tokens - 1) // context) for tokens in scored)
+        ids = (Array((context,), "int32"), Array((context,), "int32"))
+        return Workload(
+            training=max(1, training - context),
+            curve=windows,
+            final=windows,
+            trained=ids,
+            scored=ids,
+            missing={name: dataset(name).bytes for name in missing},
+            assumptions=(f"{self.corpus}: the number of tokens is estimated from the size of its files",),
+        )
+
+    def _needs(self, name: str) -> bool:
+        return name == self.corpus or self.tokenizer == "gpt2"
+
     def references(self) -> Mapping[str, Mapping[str, float]]:
         """Uniform, unigram and bigram models of the training text with add-k smoothing; none while data is missing."""
         return _references(self) if self.missing_data() is None else {}
 
     def vocabulary(self) -> int:
         """Number of token ids."""
+        from tasks.data import dataset, is_available
         from tasks.language_text import tokenizer_for
 
+        if self.tokenizer == "gpt2" and is_available(GPT2) is not None:  # a plan needs no files
+            return dataset(GPT2).split("vocabulary").rows
         return tokenizer_for(self.corpus, self.tokenizer, self.training).vocabulary
 
     def _ids(self, rows: Rows) -> Ids:
