@@ -176,7 +176,9 @@ def show_list(style: str) -> int:
 
     rows = [(check.id, str(check.severity), " ".join(check.needs), check.title) for check in catalogue()]
     if style == "json":
-        emit_json([dict(zip(("id", "severity", "needs", "title"), row, strict=True)) for row in rows])
+        names = ("id", "severity", "needs", "title", "threshold")
+        thresholds = [check.threshold for check in catalogue()]
+        emit_json([dict(zip(names, (*row, t), strict=True)) for row, t in zip(rows, thresholds, strict=True)])
     elif style == "text":
         print_table(("check", "at worst", "needs", "finds"), rows)
     else:

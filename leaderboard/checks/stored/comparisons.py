@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group, TaskFacts
@@ -31,7 +32,9 @@ def direction(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
             stated.setdefault(metric.name, {}).setdefault(metric.direction, []).append(task.name)
         if task.primary is None or not groups:
             continue
-        if task.primary.direction == "none":
+        if not ranked_metrics(task):
+            tally.skip("no metric has a direction (is the task's family at hand? --plugin)")
+        elif task.primary.direction == "none":
             yield _no_direction(task, task.primary, groups)
         elif beaten := _beaten(task, task.primary, groups):
             yield beaten
@@ -63,7 +66,8 @@ def _no_direction(task: TaskFacts, metric: Metric, groups: list[Group]) -> Findi
         verdict=Verdict.FAIL,
         message=f"{task.name}: no direction for its primary metric '{metric.name}'; nothing is ranked",
         cells=(cell(groups[0], "none", metric.name),),
-        explanations=(Explanation("the task's family is not at hand", "give --plugin FILE.py", len(task.metrics) > 0),),
+        arithmetic=f"with a direction: {listed(other.name for other in ranked_metrics(task))}",
+        explanations=(Explanation("another metric was meant", "`primary:` in the task's file names it", True),),
         pattern="no direction",
     )
 
@@ -100,13 +104,14 @@ def mean(group: Group, metric: str) -> float | None:
 
 @on_store("NOISE")
 def undecided(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A note per column in which the best mean is not shown to be better than the second best.
+    """A note about the columns in which the best mean is not shown to be better than the second best.
 
     Formula: paired t-test by seed of the two best means of the primary metric, n ≥ 3, p ≥ 0.05. The leaderboard tests
     all pairs with Holm's correction and bolds by that; this note is only about the two at the top.
     Source: Student 1908; Holm 1979. Power: a difference of one sd of the differences is shown in 40 % at n = 5.
     Blind spot: picking the two best makes p too small; a note that is absent proves nothing.
     """
+    found: list[Finding] = []
     for task, groups in evidence.columns():
         metric = task.primary
         if metric is None or metric.direction == "none":
@@ -118,10 +123,16 @@ def undecided(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
             tally.skip("one row")
         elif min(len(group.values(metric.name)) for group in top) < 3:
             tally.skip("fewer than three seeds")
-        elif told := _close(top[0], top[1], metric):
-            yield told
+        elif close := _close(top[0], top[1], metric):
+            found.append(close)
         else:
             tally.ok()
+    if len(found) > 1:
+        told = f"in {len(found)} columns the best is not shown to be better than the second; first {found[0].message}"
+        arithmetic = "; ".join(f"{f.cells[0].table}: {f.arithmetic}" for f in found)
+        yield replace(found[0], message=told, cells=tuple(c for f in found for c in f.cells), arithmetic=arithmetic)
+    else:
+        yield from found
 
 
 def _close(best: Group, second: Group, metric: Metric) -> Finding | None:

@@ -84,6 +84,15 @@ class UpsideDown(Base):
         return {}
 
 
+@task("described")
+class Described(Base):
+    """Puts a number first that has no better or worse."""
+
+    def metrics(self):
+        *others, slope = super().metrics()
+        return (slope, *others)
+
+
 @initializer("plain")
 class Plain(Initializer):
     strength: float = 1.0

@@ -170,13 +170,12 @@ def test_final_that_is_the_last_of_its_curve_passes(world: World) -> None:
     assert findings(world, "DB-TESTSEL") == []
 
 
-def test_no_shipped_metric_declares_a_selection_on_test() -> None:
+def test_of_the_shipped_metrics_only_the_best_epoch_of_vision_is_selected_on_test() -> None:
     from benchmark.spec.load import load_experiment
 
-    for name in ("paper", "gotu"):
-        for task in load_experiment(name).tasks:
-            assert task.task is not None
-            assert [metric.name for metric in task.task.metrics() if declared(metric)] == []
+    tasks = [task.task for name in ("paper", "gotu") for task in load_experiment(name).tasks if task.task]
+    found = {(task.family, metric.name) for task in tasks for metric in task.metrics() if declared(metric)}
+    assert found == {("vision", "best_accuracy")}
 
 
 def test_curve_that_ends_early_is_incomplete(world: World) -> None:
@@ -197,6 +196,41 @@ def test_chance_that_beats_everything_trained_is_a_note(world: World) -> None:
     finding = only(world, "DIR")
     assert finding.severity is Severity.INFO
     assert "'chance' (50) is better in accuracy" in finding.message
+
+
+def test_primary_metric_without_direction_is_a_warning(world: World) -> None:
+    world.spec(tasks=["described"])
+    world.fill()
+    finding = only(world, "DIR")
+    assert finding.severity is Severity.WARNING
+    assert finding.arithmetic == "with a direction: accuracy, loss, perplexity"
+
+
+def test_task_whose_family_is_not_at_hand_is_not_blamed(world: World) -> None:
+    world.fill()
+    grid = grid_of_store(world.store, None, "compact", registry_with([]))
+    report = check_grid(world.store, grid)
+    assert [finding.message for finding in report.findings] == []
+    assert "DIR" in report.tallies
+    assert report.tallies["DIR"].passed == 0
+
+
+def test_outliers_of_many_rows_are_one_note_with_what_chance_would_show(world: World) -> None:
+    values = enumerate((90.1, 90.2, 90.3, 90.4, 70.0))
+    world.fill({(name, s): {"finals": {"accuracy": x}} for s, x in values for name in ("default", "mask")})
+    finding = only(world, "OUTLIER")
+    assert "2 of 2 rows have a seed far from their others" in finding.message
+    assert "by chance about 0 of 2 rows would" in finding.message
+    assert "|70 − 90.2| = 20.2 > 3.5 × 0.1483, mean 86.2, without it 90.25" in finding.arithmetic
+
+
+def test_undecided_columns_are_one_note(world: World) -> None:
+    world.spec(tasks=["toy", "held_out"])
+    pairs = {"default": (80.1, 79.2, 81.3, 80.4, 79.5), "mask": (79.9, 80.4, 80.1, 79.6, 80.2)}
+    world.fill({(name, s): {"finals": {"accuracy": x}} for name, row in pairs.items() for s, x in enumerate(row)})
+    finding = only(world, "NOISE")
+    assert "in 2 columns the best is not shown to be better than the second" in finding.message
+    assert "held_out: difference" in finding.arithmetic
 
 
 @pytest.mark.parametrize(("values", "told"), [((90.0, 91.0, 70.0), False), ((90.0, 90.01, 70.0), True)])
