@@ -33,7 +33,10 @@ PAPER = "arxiv-2608.00418"
 @click.option("--coverage", is_flag=True, help="Also tell what each check passed and could not test.")
 @click.option("--list", "listing", is_flag=True, help="List the checks and end.")
 @click.option("--explain", metavar="CHECK", help="Rule, formula, source, power and blind spot of a check.")
-@click.option("--format", "style", type=click.Choice(["text", "json", "github", "sarif"]), default="text")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json", "github", "sarif"]), default="text",
+    help="How findings are written; github makes annotations.",
+)  # fmt: skip
 @json_option()
 @click.pass_context
 def command(

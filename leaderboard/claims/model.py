@@ -134,11 +134,11 @@ class TextClaim(Parameters):
 
 
 class Aliases(Parameters):
-    """What the harness calls a thing → what the source prints."""
+    """What the harness calls a thing → what the source prints: a name, or several fields of its scope."""
 
-    tasks: Mapping[str, str] = {}
-    initializers: Mapping[str, str] = {}
-    metrics: Mapping[str, str] = {}
+    tasks: Mapping[str, str | Scope] = {}
+    initializers: Mapping[str, str | Scope] = {}
+    metrics: Mapping[str, str | Scope] = {}
 
 
 class Settings(Parameters):
@@ -177,5 +177,12 @@ class ClaimSet(Parameters):
             (initializer, "method", self.aliases.initializers),
             (metric, "metric", self.aliases.metrics),
         )
-        pairs = [(field, {name, names.get(name, name)}) for name, field, names in wanted if name is not None]
-        return [claim for claim in self.claims if all(getattr(claim.scope, field) in names for field, names in pairs)]
+        asked = [(name, field, names.get(name)) for name, field, names in wanted if name is not None]
+        return [claim for claim in self.claims if all(_is_called(claim.scope, *one) for one in asked)]
+
+
+def _is_called(scope: Scope, name: str, field: str, alias: str | Scope | None) -> bool:
+    """Whether a scope's field is this name, or what the name stands for."""
+    if isinstance(alias, Scope):
+        return all(getattr(scope, key) == value for key, value in alias.model_dump(exclude_none=True).items())
+    return getattr(scope, field) in {name, alias or name}

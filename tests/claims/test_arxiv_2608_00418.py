@@ -30,7 +30,7 @@ def test_printed_text_is_kept(claims: ClaimSet) -> None:
 
 
 def test_harness_names_find_published_numbers(claims: ClaimSet) -> None:
-    found = claims.find(task="imagenet100", initializer="mask", metric="top1")
+    found = claims.find(task="imagenet100", initializer="mask", metric="best_accuracy")
     assert [claim.printed for claim in found] == ["85.92", "85.82"]
     assert [claim.printed for claim in claims.find(task="2parity", initializer="default", metric="accuracy")] == [
         "75.00",
@@ -67,3 +67,8 @@ def test_warnings_are_single_runs_selection_consistency_and_settings(report: Rep
     assert sorted(finding.check for finding in warnings) == ["CONSIST", "DB-TESTSEL", "HPARAM", "SINGLE"]
     single = next(finding for finding in warnings if finding.check == "SINGLE")
     assert single.message.startswith("106 of 106 numbers")
+
+
+def test_the_two_perplexities_are_told_apart_by_their_split(claims):
+    found = claims.find(task="wikitext2", initializer="causal_distance", metric="perplexity_validation")
+    assert [claim.printed for claim in found] == ["166.76"]
