@@ -136,7 +136,7 @@ def last_spec(store: Path) -> dict[str, Any]:
     from benchmark.store.runs import load_runs
 
     runs, _ = load_runs(Layout(store))
-    return runs[-1].spec if runs else {}
+    return next((run.spec for run in reversed(runs) if run.spec), {})
 
 
 def default_claims(spec: dict[str, Any], results: bool = False) -> tuple[str, ...]:
