@@ -91,7 +91,8 @@ def _unordered_split(digits: int, training: int, generator: np.random.RandomStat
 
 def _both_orders(first: Numbers, second: Numbers, digits: int) -> Numbers:
     both = np.stack((first * BASE**digits + second, second * BASE**digits + first), axis=1)
-    return both[np.stack((np.ones(len(first), dtype=bool), first != second), axis=1)]
+    kept: Numbers = both[np.stack((np.ones(len(first), dtype=bool), first != second), axis=1)]
+    return kept
 
 
 @dataclass(frozen=True)

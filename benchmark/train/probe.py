@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 
 from benchmark.cell import Cell
-from benchmark.train.build import Built, build_all, by_structure
+from benchmark.train.build import Built, build_all
 from benchmark.train.decision import Decision, Timing, span
 from benchmark.train.grouping import stack_key
 from benchmark.train.mode import ALONE, Mode
@@ -68,10 +68,14 @@ def decide_mode(cells: Sequence[Cell], device: str = "cpu", *, workers: int | No
     counts = sorted(Counter(stack_key(cell) for cell in cells).values())
     workers = workers or _default_workers(device)
     largest = Counter(stack_key(cell) for cell in cells).most_common(1)[0][0]
-    built, errors = build_all([cell for cell in cells if stack_key(cell) == largest][: max(CUDA_SIZES)])
-    if not built:
-        return Decision(ALONE, device, {}, f"no model could be built: {next(iter(errors.values())).splitlines()[-1]}")
-    return _Probe(max(by_structure(built), key=len), counts, workers, device).decide()
+    error = ""
+    for cell in cells:  # one model, repeated, is as fast as many; some initialisers take seconds
+        if stack_key(cell) == largest:
+            built, errors = build_all([cell])
+            if built:
+                return _Probe(built, counts, workers, device).decide()
+            error = error or errors[cell.id].splitlines()[-1]
+    return Decision(ALONE, device, {}, f"no model could be built: {error}")
 
 
 class _Probe:

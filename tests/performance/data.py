@@ -1,8 +1,8 @@
 """Images per second of the input pipeline, from a memory map to the device: `python tests/performance/data.py`.
 
 Prints, for 32×32 and 224×224, the rate of a plain loop (index the memory map, make a tensor, copy it) beside that of
-`tasks.data.batches.Batches`, alternating (on a CPU both do the same work), and of decoding itself. Pixels are random; the file is in
-the page cache.
+`tasks.data.batches.Batches`, alternating (on a CPU both do the same work), and of decoding itself. Pixels are
+random; the file is in the page cache.
 """
 
 from __future__ import annotations
