@@ -18,6 +18,7 @@ from benchmark.cli.common import (
     seeds_option,
     store_option,
 )
+from benchmark.cli.plan_cost import cost_of, show_cost
 from benchmark.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 @filter_options(seed=True)
 @click.option("--force", is_flag=True, help="Plan as `bench run --force` would: train finished cells again.")
 @click.option("--cells", is_flag=True, help="List every cell.")
+@click.option("--cost", is_flag=True, help="Count operations, memory, storage and hours (imports torch).")
+@click.option("--gpu", metavar="NAME", help="Device the cost is for, or cpu; implies --cost.  [default: A100-40GB]")
 @plugin_option()
 @store_option()
 @json_option()
@@ -43,6 +46,8 @@ def command(
     seed: tuple[int, ...],
     force: bool,
     cells: bool,
+    cost: bool,
+    gpu: str | None,
     plugin: tuple[Path, ...],
     store: Path,
     as_json: bool,
@@ -59,11 +64,21 @@ def command(
     )  # fmt: skip
     for message in (*loaded.notices, *stored.warnings):
         click.echo(message, err=True)
+    costed = cost_of(plan, stored, gpu) if cost or gpu else None
     if as_json:
-        emit_json(as_data(plan))
+        emit_json(as_data(plan) | ({"cost": costed.as_json()} if costed else {}))
     else:
         show(plan, cells)
+        show_cost(costed) if costed else click.echo(hint(plan), nl=False)
     return ExitCode.INCOMPLETE if plan.with_action("broken") else ExitCode.COMPLETE
+
+
+def hint(plan: Plan) -> str:
+    """Where to ask for what a plan leaves open."""
+    estimate = plan.estimate()
+    if estimate is not None and not estimate.unknown:
+        return ""
+    return "`bench plan ... --cost` estimates operations, memory and hours.\n"
 
 
 def as_data(plan: Plan) -> dict[str, Any]:
@@ -117,10 +132,10 @@ def closing(plan: Plan) -> str:
     run = len(plan.to_run())
     if not run:
         return f"Nothing to do, {len(plan.with_action('reuse'))} cells reused."
-    return f"{run} cell{'' if run == 1 else 's'} to train; {cost(plan.estimate())}."
+    return f"{run} cell{'' if run == 1 else 's'} to train; {time_left(plan.estimate())}."
 
 
-def cost(estimate: Estimate | None) -> str:
+def time_left(estimate: Estimate | None) -> str:
     """The estimate in words."""
     if estimate is None:
         return "time unknown, nothing comparable has run yet"

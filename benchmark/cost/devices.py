@@ -39,16 +39,21 @@ class Device:
     source: str
 
     def seconds(self, work: Pass, cells: int = 1, precision: str = "float32") -> float:
-        """Expected time of one run of a program for a stack of `cells`, all assumptions of this module made.
+        """Expected time of one run of a program for a stack of `cells`, all assumptions of this module made: as long
+        as the device computes, or as long as the host needs to launch the operations, whichever is longer."""
+        return max(launching(work), cells * self.computing(work, precision))
 
-        Each operation takes as long as its products or its memory traffic, whichever is longer; the whole takes as
-        long as that or as the host needs to launch it, whichever is longer.
-        """
+    def computing(self, work: Pass, precision: str = "float32") -> float:
+        """Seconds for one cell: each operation takes as long as its products or its memory traffic, the longer one."""
         half = precision == "bfloat16" and self.bfloat16 is not None
         rate = (self.bfloat16 or 0) * TENSOR_CORE_FRACTION if half else self.float32 * FLOAT32_FRACTION
         bandwidth = self.bandwidth * BANDWIDTH_FRACTION
-        busy = sum(max(flops / rate, size / bandwidth) for flops, size in work.operations)
-        return max(len(work.operations) * LAUNCH_SECONDS, cells * busy)
+        return sum(max(flops / rate, size / bandwidth) for flops, size in work.operations)
+
+
+def launching(work: Pass) -> float:
+    """Seconds the host needs to launch a program's operations, for a stack of any size."""
+    return len(work.operations) * LAUNCH_SECONDS
 
 
 def _gpu(
@@ -65,8 +70,8 @@ DEVICES = (
     _gpu("L40S", "*L40S", 91.6, 362, 864, 48, "NVIDIA L40S data sheet"),
     _gpu("RTX-3090", "*RTX 3090", 35.6, 71, 936, 24, "NVIDIA Ampere GA102 whitepaper (float32 accumulation)"),
     _gpu("RTX-4090", "*RTX 4090", 82.6, 165.2, 1008, 24, "NVIDIA Ada whitepaper (float32 accumulation)"),
-    _gpu("A100-40GB", "*A100*40GB", 19.5, 312, 1555, 40, "NVIDIA A100 data sheet"),
-    _gpu("A100-80GB", "*A100*80GB", 19.5, 312, 2039, 80, "NVIDIA A100 data sheet (SXM)"),
+    _gpu("A100-40GB", "*A100*40GB*", 19.5, 312, 1555, 40, "NVIDIA A100 data sheet"),
+    _gpu("A100-80GB", "*A100*80GB*", 19.5, 312, 2039, 80, "NVIDIA A100 data sheet (SXM)"),
     _gpu("H100", "*H100*", 67, 989.4, 3350, 80, "NVIDIA H100 data sheet (SXM, half of the rate with sparsity)"),
     _gpu("H200", "*H200*", 67, 989.4, 4800, 141, "NVIDIA H200 data sheet (SXM, half of the rate with sparsity)"),
 )
@@ -91,8 +96,9 @@ def device(name: str) -> Device | None:
         return None
     found = {device.name.lower(): device for device in DEVICES}
     if wanted not in found:
-        near = get_close_matches(wanted, found, n=1, cutoff=0.4)
-        hint = f" Did you mean '{found[near[0]].name}'?" if near else ""
+        longer = [known for known in found if wanted and known.startswith(wanted)]
+        near = longer or get_close_matches(wanted, found, n=1, cutoff=0.4)
+        hint = f" Did you mean {' or '.join(repr(found[known].name) for known in near)}?" if near else ""
         raise UsageError(f"no GPU '{name}'.{hint} There are: {', '.join(names())}")
     return found[wanted]
 

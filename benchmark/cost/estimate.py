@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -111,9 +112,7 @@ def _task_json(task: TaskCost) -> dict[str, Any]:
 def estimate(plan: Plan, device: Device | None, rates: Rates, count: COUNT) -> Cost:
     """The cost of what is left to train, cells that only wait for data included. `device` None: this CPU."""
     wanted = cells_to_train(plan)
-    tasks = tuple(
-        task_cost(name, cells, device, rates, count, plan) for name, cells in _by_task(wanted.values()).items()
-    )
+    tasks = tuple(task_cost(name, cells, device, rates, count) for name, cells in _by_task(wanted.values()).items())
     tables = tuple(total(title, ids, tasks) for title, ids in tables_of(plan, wanted).items())
     return Cost(
         device=device.name if device else devices.CPU,
@@ -155,9 +154,7 @@ def _by_task(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 # --- one task --------------------------------------------------------------------------------------------------------
 
 
-def task_cost(
-    name: str, cells: Sequence[Cell], device: Device | None, rates: Rates, count: COUNT, plan: Plan
-) -> TaskCost:
+def task_cost(name: str, cells: Sequence[Cell], device: Device | None, rates: Rates, count: COUNT) -> TaskCost:
     """What the cells of one task cost; all are taken to cost what the first does."""
     ids, first = tuple(cell.id for cell in cells), cells[0]
     reason = first.task.missing_data()
@@ -207,12 +204,10 @@ def best_stack(cells: Sequence[Cell], work: Work, device: Device | None) -> int:
     """Cells to train at once: enough to keep the device busy, as far as they fit and can share a program."""
     if device is None:
         return 1
-    precision = work.workload.precision
-    launches = len(work.step.operations) * devices.LAUNCH_SECONDS
-    busy = device.seconds(work.step, 1_000_000, precision) / 1_000_000
-    alike = max(Counter(stack_key(cell) for cell in cells).values())
+    filling = math.ceil(devices.launching(work.step) / device.computing(work.step, work.workload.precision))
     fitting = int(device.memory * devices.USABLE_MEMORY // work.memory_bytes)
-    return max(1, min(-int(-launches // busy), fitting, alike))
+    alike = max(Counter(stack_key(cell) for cell in cells).values())
+    return max(1, min(filling, fitting, alike))
 
 
 def advice(work: Work, device: Device | None, stack: int, decided: str | None) -> str:
@@ -267,6 +262,8 @@ def assumptions(device: Device | None, tasks: Sequence[TaskCost]) -> Iterable[st
     yield "all cells of a task are taken to cost the same"
     yield "not counted: an initialiser's own work, augmentation, loading data"
     yield "memory: parameters, moments, rules, gradients and activations in float32; data sets not counted"
+    if any(task.work and task.work.workload.precision == "bfloat16" for task in tasks):
+        yield "mixed precision: memory and memory traffic are counted as in float32, so they are upper bounds"
     yield f"storage: {FILE_BYTES} bytes a cell and {NUMBER_BYTES} a number, measured on files of single cells"
     sources = {task.rate for task in tasks}
     if device is not None and "estimated" in sources:

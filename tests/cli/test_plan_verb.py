@@ -52,6 +52,7 @@ def test_the_grid_the_reasons_and_the_closing_line(capsys):
         "initializer  toy    small\nplain        2 run  2 run\npicky        2 run  2 skip\n\n"
         "     6  new\n     2  needs at least 4 tokens\n\n"
         "6 cells to train; time unknown, nothing comparable has run yet.\n"
+        "`bench plan ... --cost` estimates operations, memory and hours.\n"
     )
 
 
@@ -98,6 +99,76 @@ def test_an_invalid_spec_and_an_empty_selection_are_usage_errors(capsys, tmp_pat
     code, _, err = run(capsys, "e.yaml", "--task", "nope")
     assert code == 2
     assert "nothing selected by nope; tasks: toy, small" in err
+
+
+LINEAR = """experiment: c
+plugins: {plugin}
+tasks: [toy_regression]
+initializers: [toy_plain]
+seeds: 2
+tables: [{{title: t, claims_table: Table 9, tasks: toy_regression}}]
+"""
+
+
+@pytest.fixture
+def costed(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path / "no-data"))
+    plugin = Path(__file__).parents[1] / "execution" / "toy.py"
+    (tmp_path / "c.yaml").write_text(LINEAR.format(plugin=plugin))
+    return tmp_path
+
+
+def test_the_cost_is_given_by_task_and_by_table_with_what_it_assumes(capsys, costed):
+    code, out, err = run(capsys, "c.yaml", "--gpu", "t4")
+    assert (code, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()]
+    assert ["toy_regression", "2", "5", "60", "128", "8.96", "k"] in [line[:7] for line in lines]
+    assert "Cost on T4" in out
+    assert ["Table", "9", "2", "17.9", "k"] in [line[:5] for line in lines]
+    assert "T4: 8.1 TFLOP/s float32, 300 GB/s, 16 GB (NVIDIA T4 data sheet)" in out
+    assert "10 µs an operation" in out
+    assert "Missing data" not in out
+
+
+def test_the_cost_as_json(capsys, costed):
+    cost = json.loads(run(capsys, "c.yaml", "--cost", "--json")[1])["cost"]
+    assert cost["device"] == "A100-40GB"
+    assert cost["tasks"][0]["counted"]["flops_per_step"] == 128
+    assert cost["tasks"][0]["rate"] == "estimated"
+    assert cost["total"]["cells"] == 2
+    assert cost["missing_data"] == {}
+
+
+def test_missing_data_is_named_with_its_size_and_its_cells_are_costed(capsys, costed):
+    (costed / "v.yaml").write_text("experiment: v\ntasks: cifar10\ninitializers: default\nseeds: 1\n")
+    _, out, _ = run(capsys, "v.yaml", "--profile", "paper", "--cost")
+    assert "0 cells to train" in out or "Nothing to do" in out
+    assert "Missing data: cifar10 (144 MB)" in out
+    assert "bench data fetch cifar10" in out
+    assert "upper bounds" in out
+
+
+def test_on_a_cpu_without_finished_cells_the_time_is_unknown(capsys, costed):
+    _, out, _ = run(capsys, "c.yaml", "--gpu", "cpu")
+    assert "worker-hours" in out
+    assert "unknown" in out
+
+
+def test_a_task_without_a_model_is_said_to_be_uncounted(capsys):
+    code, out, _ = run(capsys, "e.yaml", "--cost")
+    assert code == 0
+    assert "toy: not counted: NotImplementedError" in out
+
+
+def test_an_unknown_gpu_is_a_usage_error(capsys):
+    code, _, err = run(capsys, "e.yaml", "--gpu", "H100X")
+    assert code == 2
+    assert "no GPU 'H100X'. Did you mean 'H100'?" in err
+
+
+def test_when_all_is_finished_nothing_is_left_to_cost(capsys):
+    finish(6)
+    assert "Nothing is left to train." in run(capsys, "e.yaml", "--cost")[1]
 
 
 def test_planning_a_boolean_task_does_not_import_torch(tmp_path):
