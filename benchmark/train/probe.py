@@ -24,7 +24,7 @@ from benchmark.train.mode import ALONE, Mode
 from benchmark.train.program import can_compile
 from benchmark.train.trainer import Trainer
 
-COMPILE_FROM_SECONDS = 60.0
+COMPILE_FROM_SECONDS = 90.0
 """Eager work per worker from which a compiled candidate is tried: it takes 10 to 40 s to make and saves 20 to 60 %."""
 
 ROUNDS = 3
