@@ -61,6 +61,26 @@ def test_joint_exact_match_has_a_least_value(make: Callable[..., Claim], run: Ca
     assert joint("71.0").verdict("ORDER") is Verdict.FAIL
 
 
+@pytest.mark.parametrize(
+    ("loss", "ppl", "n", "verdict"),
+    [
+        ("3.871", "47.99", None, "PASS"),
+        ("3.950", "59.94", None, "FAIL"),
+        ("3.044", "18.99", None, "FAIL"),
+        ("3.044", "21.03", None, "NOT_TESTABLE"),
+        ("3.950", "59.94", 3, "PASS"),
+        ("3.950", "59.94", 1, "FAIL"),
+    ],
+)
+def test_perplexity_of_unstated_runs_is_that_of_one_run_or_a_little_more(
+    make: Callable[..., Claim], run: Callable[..., Report], loss: str, ppl: str, n: int | None, verdict: str
+) -> None:
+    report = run("PPL", part(make, "loss", loss, n=n), part(make, "perplexity", ppl, n=n))
+    assert report.verdict("PPL") == verdict
+    said = [e.title for finding in report.findings for e in finding.explanations if e.fits and "Jensen" in e.title]
+    assert bool(said) == ((ppl, n) == ("59.94", None))
+
+
 def three_parts(make: Callable[..., Claim], printed: str, sized: bool = False) -> list[Claim]:
     """An average of 30, 80 and 80."""
     values = (("a", "30.0", 10), ("b", "80.0", 12), ("c", "80.0", 13))
