@@ -123,3 +123,41 @@ def test_relative_gain_without_a_baseline_is_looked_for_and_never_called_wrong(
     assert fits.verdict("REL") is Verdict.PASS
     no_row = run("REL", *table(make, "26.22", "23.41", {"printed": "55.00", "relative": True}))
     assert no_row.verdict("REL") is Verdict.NOT_TESTABLE
+
+
+def test_one_table_need_not_state_its_budget_to_be_certain(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    def gain(printed: str, **fields: Any) -> list[Claim]:
+        return table(make, "26.22", "23.41", {"printed": printed, "baseline": "base", **fields}, budget=None)
+
+    assert single(run("DELTA", *gain("+2.18"))).severity is Severity.ERROR
+    assert single(run("REL", *gain("10.71", relative=True))).severity is Severity.ERROR
+    assert single(run("DELTA", *gain("+12.00"))).severity is Severity.WARNING, "may be a percentage read as points"
+    assert run("DELTA", *gain("+2.81")).findings == []
+
+
+def test_baseline_in_another_table_of_unknown_budget_is_a_warning(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    mine, base = table(make, "26.22", "23.41", {"printed": "+2.18", "baseline": "base"}, budget=None)
+    elsewhere = base.model_copy(update={"where": base.where.model_copy(update={"table": "Table 2"})})
+    assert single(run("DELTA", mine, elsewhere)).severity is Severity.WARNING
+
+
+def test_difference_may_be_to_any_row_of_the_baselines_name(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    mine, base = table(make, "26.22", "23.41", {"printed": "+2.20", "baseline": "base"})
+    second = make("24.02", method="base", row="base again", **BASE)
+    assert run("DELTA", mine, base, second).findings == []
+
+
+def test_slip_is_told_once_however_often_the_value_is_printed(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    mine, base = table(make, "26.22", "23.41", {"printed": "+2.18", "baseline": "base"})
+    twins = [make("26.22", table=f"Table {i}", method="mine", **BASE) for i in (2, 3)]
+    assert single(run("DELTA", mine, base, *twins)).cells[0].table == "Table 1"
+    other = make("26.52", table="Table 4", method="mine", **BASE)
+    assert len(run("DELTA", mine, base, *twins, other).findings) == 2

@@ -22,7 +22,8 @@ def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 
     Formula: |(a − b) − d| ≤ u_a + u_b + u_d, three half-units of the last digits. An unsigned d may be either way
     round, and where lower is better an improvement may be printed as a positive number.
-    Severity: an error where the baseline is named; a warning where every row of the column was tried in vain.
+    Severity: an error where the baseline is named, and stands in the same table or states the same budget; otherwise
+    a warning, as where it fits as a percentage and no budget is stated. A twin that prints the same number is not told again.
     Source: three-interval rule; arXiv:2608.00418 Tables 3 and 5; huggingface/pytorch-image-models@aa4b5850:results.
     Power: of single-digit edits of a four-digit value 92.8 % are found (90.5 % at three digits, 94.3 % at five).
     Blind spot: a wrong value with the difference computed from it.
@@ -89,14 +90,17 @@ def _named_baseline(evidence: Evidence, number: Number, printed: Reported, tally
     if not bases:
         tally.skip("no number for the baseline")
         return
-    base = bases[0]
+    lower = number.claim.direction == "min"
+    base = next((n for n in bases if agrees(number.reported, n.reported, printed, None, lower)), bases[0])
+    told: set[tuple[int, int]] = set()
     for value in (number, *_twins(evidence, number)):
-        lower = number.claim.direction == "min"
         test = partial(agrees, value.reported, base.reported, printed, lower_is_better=lower)
         verdict, policy = judge(test, number.claim.rounding)
+        digits = value.reported.mantissa, value.reported.decimals
         if verdict is Verdict.PASS:
             tally.ok()
-        else:
+        elif digits not in told:  # a twin that prints the same has nothing to add
+            told.add(digits)
             yield _disagree(evidence, number, value, base, printed, verdict, policy)
 
 
@@ -122,7 +126,9 @@ def _disagree(
     a, b = value.reported, base.reported
     exact = value.interval() - base.interval()
     digits = max(a.decimals, b.decimals, 0)
-    unknown = relate(value.scope, base.scope).unknown if value is number else relate(value.scope, number.scope).unknown
+    unknown = _unknown(value, base) if value is number else relate(value.scope, number.scope).unknown
+    if not unknown and value is number and _as_percent(a, b, printed):  # a percentage that was read as points
+        unknown = relate(value.scope, base.scope).unknown
     pattern, found = _other_row(evidence, value, base, printed)
     tied = pattern.startswith(TIED)
     where = "" if value is number else f"with {value.claim.where.table}'s value "
@@ -144,6 +150,12 @@ def _disagree(
         nearest=(f"({show_signed(a.value - b.value, printed.decimals)})",),
         pattern=pattern or f"differences of column {number.claim.where.column} in {number.claim.where.table}",
     )
+
+
+def _unknown(number: Number, base: Number) -> tuple[str, ...]:
+    """Fields that leave open whether two numbers compare; none within one table, which prints them to be compared."""
+    same = number.claim.where.table == base.claim.where.table
+    return () if same else relate(number.scope, base.scope).unknown
 
 
 def _unnamed(number: Number) -> bool:
@@ -288,7 +300,8 @@ def relative(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 
     Formula: r within [(a⁻ − b⁺)/b⁺, (a⁺ − b⁻)/b⁻], ± half-units of the printed digits; where lower is better the sign
     may be reversed. Beside percentages a difference in points passes too. Explanations tried: divided by the new value,
-    meant in points, a slip. Severity: an error where the baseline is named.
+    meant in points, a slip. Severity: an error where the baseline is named, in the same
+    table or with the same budget.
     Source: xiaxin1998/DHCN#18 (10.71 % is over the new value).
     Power: finds a wrong denominator when the improvement exceeds about √(2u/b). Blind spot: improvements near zero.
     """
@@ -301,14 +314,14 @@ def relative(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         if printed is None or not bases:
             tally.skip("no number for the baseline")
             continue
-        a, b = number.reported, bases[0].reported
-        over_old = quotient(a, b)
-        if over_old is None:
+        spans = [(base, quotient(number.reported, base.reported)) for base in bases]
+        ratios = [(base, span) for base, span in spans if span is not None]
+        if not ratios:
             tally.skip("the baseline may be zero")
-        elif _either_sign(over_old, printed, number) or _percent_points(number, bases[0], printed):
+        elif any(_either_sign(span, printed, number) or _percent_points(number, b, printed) for b, span in ratios):
             tally.ok()
         else:
-            yield _wrong_ratio(number, bases[0], printed, over_old)
+            yield _wrong_ratio(number, ratios[0][0], printed, ratios[0][1])
 
 
 def _percent_points(number: Number, base: Number, printed: Reported) -> bool:
@@ -335,7 +348,7 @@ def _wrong_ratio(number: Number, base: Number, printed: Reported, over_old: Inte
     explanations.append(slip("percentage", printed, lambda other: over_old.meets(other.interval())))
     return report(
         "REL",
-        Severity.WARNING if relate(number.scope, base.scope).unknown else Severity.ERROR,
+        Severity.WARNING if _unknown(number, base) else Severity.ERROR,
         Verdict.FAIL,
         number.claim.rounding,
         f"{a.text} over {b.text} is {ratio} %, printed {printed.text} %",
