@@ -236,6 +236,7 @@ def small_bpe(monkeypatch):
     for cached in caches:
         cached.cache_clear()
     monkeypatch.setattr("tasks.data.load_tokenizer", lambda name: tokenizer)
+    monkeypatch.setattr("tasks.data.is_available", lambda name: None)
     yield tokenizer
     for cached in caches:
         cached.cache_clear()
