@@ -101,7 +101,7 @@ def _share_units(drafts: list[Draft]) -> dict[str, str]:
     largest: dict[str, Decimal] = defaultdict(Decimal)
     for draft in drafts:
         metric = draft.facts.metric
-        if metric is not None and metric.is_share:
+        if metric is not None and metric.is_share and draft.number.finite:
             name = draft.facts.fields.get("metric", "")
             largest[name] = max(largest[name], abs(Decimal(draft.number.printed)))
     return {name: "percent" if value > 1 else "fraction" for name, value in largest.items()}

@@ -156,14 +156,13 @@ class _Reader:
         if lowest in self.entry.labels:
             return "numbers"
         label = words.label_of(lowest).text
-        if words.is_ignored(label):
-            return "ignored"
-        if words.is_description(label) and words.metric_of(label) is None:
-            return "description"
+        described = self._described(block, column, label)
+        if described:
+            return described
         if label.lower().strip(".") in SPREADS:
             return "spread"
         if facts_of(self.letters.get(lowest, lowest)).metric is not None or any(
-            self.readings.is_number(row, column) for row in block.rows
+            self.readings.is_measured(row, column) for row in block.rows
         ):
             return "numbers"
         if words.head_kind(label) in ("metric", "task", "split"):
@@ -171,6 +170,22 @@ class _Reader:
         if any(_is_text(self.grid.rows[row][column].text) for row in block.rows):
             self.notes.append(f"column {lowest or column + 1!r} holds no numbers and was left out")
         return "text"
+
+    def _described(self, block: Block, column: int, label: str) -> str:
+        """`ignored` or `description` by the header; decimals say that the column measures something after all."""
+        if words.is_ignored(label):
+            use, told = "ignored", "says nothing about the numbers and was left out"
+        elif words.is_description(label) and words.metric_of(label) is None:
+            use, told = "description", "was taken to describe its row"
+        else:
+            return ""
+        found = [number for row in block.rows for number in self.readings.at(row, column).numbers]
+        decimals = sum("." in number.printed and not number.suffix for number in found)
+        if decimals * 2 > len(found) and not words.describes_in_decimals(label):
+            return ""
+        if found:
+            self.notes.append(f"column {label!r} {told}")
+        return use
 
     def _corner(self, layout: Layout, block: Block) -> Facts:
         """A metric written over the labels, such as `Top-1 (%)` in an empty corner."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from leaderboard.claims.importers import words
 from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.importers.mapping import TableMapping
-from leaderboard.claims.importers.numbers import Reading, read_cell
+from leaderboard.claims.importers.numbers import Reading, is_failure, read_cell
 
 MAX_HEADER_ROWS = 6
 
@@ -47,6 +47,10 @@ class Readings:
 
     def is_number(self, row: int, column: int) -> bool:
         return bool(self.at(row, column).numbers)
+
+    def is_measured(self, row: int, column: int) -> bool:
+        """Whether a cell holds a finite number, NaN or infinity; words such as `failed` alone make no column of numbers."""
+        return any(number.finite or not is_failure(number.printed) for number in self.at(row, column).numbers)
 
 
 def find_layout(grid: Grid, readings: Readings, entry: TableMapping) -> Layout:

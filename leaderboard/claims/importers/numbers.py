@@ -9,18 +9,24 @@ from leaderboard.claims.importers.grid import Cell
 from leaderboard.claims.importers.lexer import tokens_of
 from leaderboard.claims.importers.reading import Number, Reading
 
-__all__ = ["MISSING", "Brackets", "Number", "Reading", "read_cell"]
+__all__ = ["MISSING", "Brackets", "Number", "Reading", "is_failure", "read_cell"]
 
 MISSING = frozenset({
-    "", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "n/r", "nr", "oom", "o.o.m.", "oot", "t/o", "nan", "inf",
-    "∞", "none",
-    "null", "tbd", "✗", "×", "x", "*", "/", ".", "..", "...", "…", "?", "fail", "failed", "diverged",
-    "did not converge", "dnf",
-    "skipped",
+    "", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "n/r", "nr", "oom", "o.o.m.", "oot", "t/o", "none", "null",
+    "tbd", "✗", "×", "x", "*", "/", ".", "..", "...", "…", "?", "dnf", "skipped",
 })  # fmt: skip
 """Cell texts, lower case, that say there is no number."""
 
+INFINITE = frozenset({"nan", "inf", "infinity", "∞"})
+FAILED = frozenset({"fail", "failed", "diverged", "diverges", "did not converge"})
+"""Cell texts, lower case, that say a run gave no finite number; they are kept as they are printed."""
+
 _SIMPLE = re.compile(r"[+\-−]?\d+(?:\.\d+)?")
+
+
+def is_failure(printed: str) -> bool:
+    """Whether a cell says in words that a run failed."""
+    return printed.lower() in FAILED
 
 
 def read_cell(cell: Cell, brackets: Brackets | None = None, decimal_comma: bool = False) -> Reading:
@@ -33,6 +39,9 @@ def read_cell(cell: Cell, brackets: Brackets | None = None, decimal_comma: bool 
     text = cell.text
     if text.strip("()[] ").lower() in MISSING or text.lower().strip("()") in MISSING:
         return Reading(missing=True)
+    bare = text.lower().strip("()+-− ")
+    if bare in INFINITE or bare in FAILED:
+        return Reading([Number(text.strip("() ").replace("−", "-"), pieces[0].style, finite=False)])
     if cell.note and any(character.isdigit() for character in text):
         return Reading(problem=cell.note, problem_text=text)
     tokens = tokens_of(cell, decimal_comma)

@@ -22,6 +22,8 @@ class Number:
     marks: str = ""
     n: int | None = None
     """Runs behind the number, printed as `(n=5)`."""
+    finite: bool = True
+    """False for `NaN`, `∞`, `diverged` and their like."""
 
 
 @dataclass(slots=True)

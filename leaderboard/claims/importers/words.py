@@ -20,6 +20,7 @@ from leaderboard.claims.importers.vocabulary import (
     RUNS,
     SPLITS,
     UNITS,
+    WITH_DECIMALS,
     MetricWord,
 )
 from leaderboard.claims.model import Direction, SpreadKind
@@ -147,6 +148,11 @@ def is_ignored(text: str) -> bool:
     """A header of a column that says nothing about the numbers: ranks, links, licences."""
     words = text.lower().strip(" .()").replace("_", " ")
     return len(text) < 60 and IGNORED.fullmatch(words) is not None
+
+
+def describes_in_decimals(text: str) -> bool:
+    """A header such as `Dropout` over values with decimals that still only describe the row."""
+    return len(text) < 60 and WITH_DECIMALS.fullmatch(text.lower().strip(" .()").replace("_", " ")) is not None
 
 
 def is_budget(text: str) -> bool:

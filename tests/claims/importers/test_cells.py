@@ -86,7 +86,7 @@ def test_what_cannot_be_read_is_refused_with_its_reason(cell, source, reason):
     assert reason in cell(source)
 
 
-@pytest.mark.parametrize("source", ["-", "--", "---", "$-$", "n/a", "N/A", "OOM", "\\xmark", "", "{--}", "(-)", "NaN"])
+@pytest.mark.parametrize("source", ["-", "--", "---", "$-$", "n/a", "N/A", "OOM", "\\xmark", "", "{--}", "(-)", "\\ding{55}"])
 def test_missing_cells_give_no_claim_and_no_complaint(cell, source):
     assert cell(source) == "missing"
 
@@ -118,3 +118,19 @@ def test_runs_printed_in_the_cell(cell, source):
 
 def test_runs_of_zero_are_not_taken(cell):
     assert cell("85.2 (n=0)").n is None
+
+
+@pytest.mark.parametrize("source", ["NaN", "nan", "inf", "-inf", "diverged", "failed"])
+def test_a_value_that_is_not_finite_is_kept_as_printed(cell, source):
+    assert cell(source).printed == source
+
+
+def test_infinity_as_a_symbol_is_kept(cell):
+    assert cell("$\\infty$").printed == "∞"
+
+
+def test_dingbats_are_marks_and_not_the_numbers_of_their_place_in_the_font(latex_table):
+    rows = "Method & Aug & Top-1 \\\\ \\midrule\nX & \\ding{51} & 88.1 \\\\ Y & \\ding{55} & \\ding{56} \\\\"
+    result = latex_table(rows)
+    assert [(claim.printed, claim.scope.subset) for claim in result.claims] == [("88.1", "Aug=✓")]
+    assert result.tables[0].missing == 1

@@ -278,3 +278,24 @@ def test_a_header_with_as_many_parts_as_numbers_names_them_but_a_slash_in_a_name
         result = latex_table(f"Model & {header} \\\\ \\midrule\nBERT & 84.6/83.4 \\\\", 1, "Results")
         assert result.claims == ()
         assert len(result.unread) == 1
+
+
+def test_data_sets_called_like_a_description_are_read_when_their_cells_hold_decimals(latex_table):
+    rows = "Method & A & D & Code & Weights \\\\ \\midrule\nMask & 80.1 & 81.2 & 82.4 & 83.3 \\\\"
+    result = latex_table(rows, 4)
+    assert [claim.scope.task for claim in result.claims] == ["A", "D", "Code", "Weights"]
+    assert {claim.scope.subset for claim in result.claims} == {None}
+
+
+def test_a_column_that_is_not_claimed_is_noted(latex_table):
+    result = latex_table("Method & D & Year & Top-1 \\\\ \\midrule\nMask & 12 & 2019 & 82.4 \\\\", 3)
+    assert [claim.scope.subset for claim in result.claims] == ["D=12"]
+    assert result.tables[0].notes == (
+        "column 'D' was taken to describe its row",
+        "column 'Year' says nothing about the numbers and was left out",
+    )
+
+
+def test_decimals_of_a_setting_still_describe_the_row(latex_table):
+    result = latex_table("Method & Dropout & Top-1 \\\\ \\midrule\nMask & 0.1 & 82.4 \\\\", 2)
+    assert [(claim.printed, claim.scope.subset) for claim in result.claims] == [("82.4", "Dropout=0.1")]

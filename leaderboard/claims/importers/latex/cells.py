@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leaderboard.claims.importers.bounds import MAX_CELL_CHARACTERS, MAX_DEPTH
 from leaderboard.claims.importers.grid import PLAIN, Cell, Piece, Style, clean
-from leaderboard.claims.importers.latex.symbols import DROPPED, SPACES, SYMBOLS, TRANSPARENT
+from leaderboard.claims.importers.latex.symbols import DINGBATS, DROPPED, SPACES, SYMBOLS, TRANSPARENT
 from leaderboard.claims.importers.latex.tokens import Token, argument, group_end, option, plain
 
 _STYLED: dict[str, dict[str, object]] = {
@@ -103,6 +103,9 @@ class CellReader:
             at = self._merged(tokens, at, name, style, math, depth)
         elif name in ("\\diagbox", "\\backslashbox", "\\slashbox"):
             at = self._corner(tokens, at, style, math, depth)
+        elif name == "\\ding":
+            value, at = argument(tokens, at)
+            self._add(DINGBATS.get(plain(value), "◦"), style)
         elif name in _NUMBERS:
             at = self._number(tokens, at, name, style, math, depth)
         elif name == "\\begin":

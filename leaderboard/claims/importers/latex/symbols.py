@@ -32,8 +32,11 @@ SYMBOLS: dict[str, str] = {
         "nu ν pi π rho ρ sigma σ Sigma Σ tau τ phi φ Phi Φ varphi φ psi ψ omega ω Omega Ω ell ℓ "
     ),
     "\\%": "%", "\\&": "&", "\\_": "_", "\\$": "$", "\\#": "#", "\\{": "{", "\\}": "}", "\\-": "", "\\/": "",
-    "\\ding": "", "\\|": "|",
+    "\\|": "|",
 }  # fmt: skip
+
+DINGBATS = {"51": "✓", "52": "✓", "53": "✗", "54": "✗", "55": "✗", "56": "✗"}
+"""Number of a pifont \\ding → the mark that it prints; any other is an ornament."""
 
 SPACES: dict[str, str] = {
     "\\ ": " ", "\\\n": " ", "\\quad": " ", "\\qquad": " ", "\\,": "\u2009", "\\thinspace": "\u2009", "\\;": " ",
