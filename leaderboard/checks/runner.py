@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmark.errors import UsageError
 from leaderboard.checks.evidence import Evidence
-from leaderboard.checks.finding import Finding, Severity, Tally, Verdict
+from leaderboard.checks.finding import Finding, Severity, Tally, Verdict, ranked
 from leaderboard.checks.registry import Check, catalogue, find, select
 from leaderboard.claims.model import Acknowledgement, ClaimSet
 
@@ -145,9 +145,30 @@ def check_claims(
         for check in checks:
             told = run_one(check, evidence, report.tallies[check.id], wishes.get(check.id))
             report.findings += told
-    report.findings.sort(key=order)
+    report.findings = sorted(without_echoes(report.findings), key=order)
     report.seconds = time.perf_counter() - start
     return report
+
+
+ECHOES = {"AVG": "AVG-RANGE"}
+"""Check → the check whose finding on the same cells says the same more surely."""
+
+
+def without_echoes(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, one slip told once; what fits of an echo's explanations is told with the surer finding."""
+    echoes = {
+        (ECHOES[f.check], f.source, f.cells, f.count): f
+        for f in findings
+        if f.check in ECHOES and f.verdict is Verdict.FAIL
+    }
+    told = {(f.check, f.source, f.cells, f.count) for f in findings}
+    kept = [f for f in findings if (ECHOES.get(f.check), f.source, f.cells, f.count) not in told]
+    return [_joined(f, echoes.get((f.check, f.source, f.cells, f.count))) for f in kept]
+
+
+def _joined(finding: Finding, echo: Finding | None) -> Finding:
+    more = tuple(explanation for explanation in echo.explanations if explanation.fits) if echo else ()
+    return replace(finding, explanations=ranked((*finding.explanations, *more))) if more else finding
 
 
 def order(finding: Finding) -> tuple[bool, int]:

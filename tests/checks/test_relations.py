@@ -133,6 +133,39 @@ def test_average_column_is_recognised_by_its_heading(
     assert run("AVG", *claims).findings == []
 
 
+def row_of(make: Callable[..., Claim], *cells: tuple[str, str, str | None]) -> list[Claim]:
+    """Cells (task, text, metric) of one row."""
+    return [
+        make(text, task=task, column=task, method="mine", row="mine", metric=metric) for task, text, metric in cells
+    ]
+
+
+def test_best_and_median_are_no_parts_of_a_mean(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    seeds = [("Seed 0", "81.2", "acc"), ("Seed 1", "81.6", "acc"), ("Seed 2", "80.9", "acc"), ("Mean", "81.2", "acc")]
+    others = [("Best", "81.6", "acc"), ("Median", "81.2", "acc"), ("Min.", "80.9", "acc"), ("Std", "0.4", "acc")]
+    assert run("AVG", *row_of(make, *seeds)).verdict("AVG") is Verdict.PASS
+    assert run("AVG", *row_of(make, *seeds, *others)).verdict("AVG") is Verdict.PASS
+
+
+def test_average_beside_a_cell_with_two_numbers_stays_in_their_range(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    def glue(average: str, *more: tuple[str, str, str | None]) -> list[Claim]:
+        pair = [("MRPC", "91.0", "F1"), ("MRPC", "87.7", "accuracy"), ("SST-2", "94.4", None)]
+        return row_of(make, *pair, ("Average", average, None), *more)
+
+    assert single(run("AVG-RANGE", *glue("95.2"))).severity is Severity.WARNING
+    assert run("AVG-RANGE", *glue("91.9")).verdict("AVG-RANGE") is Verdict.PASS
+    assert run("AVG-RANGE", *glue("92.0", ("QNLI", "94.5", None))).findings == []
+    assert run("AVG", *glue("91.9", ("QNLI", "94.5", None))).verdict("AVG") is Verdict.NOT_TESTABLE
+
+
+def test_average_out_of_range_is_told_once(make: Callable[..., Claim]) -> None:
+    claims = ClaimSet(id="t", claims=tuple(three_parts(make, "90.0")))
+    assert [f.check for f in check_claims([claims], ["AVG", "AVG-RANGE"]).findings] == ["AVG-RANGE"]
+    assert [f.check for f in check_claims([claims], ["AVG"]).findings] == ["AVG"]
+
+
 def test_acknowledgement_line_silences_the_finding_it_was_printed_for(tmp_path: Path) -> None:
     shipped = load("arxiv-2608.00418")
     text = Path(shipped.path).read_text(encoding="utf-8")

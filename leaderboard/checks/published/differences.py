@@ -23,7 +23,8 @@ def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Formula: |(a − b) − d| ≤ u_a + u_b + u_d, three half-units of the last digits. An unsigned d may be either way
     round, and where lower is better an improvement may be printed as a positive number.
     Severity: an error where the baseline is named, and stands in the same table or states the same budget; otherwise
-    a warning, as where it fits as a percentage and no budget is stated. A twin that prints the same number is not told again.
+    a warning, as where it fits as a percentage and no budget is stated. A twin that prints the same number is not told
+    again.
     Source: three-interval rule; arXiv:2608.00418 Tables 3 and 5; huggingface/pytorch-image-models@aa4b5850:results.
     Power: of single-digit edits of a four-digit value 92.8 % are found (90.5 % at three digits, 94.3 % at five).
     Blind spot: a wrong value with the difference computed from it.
