@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leaderboard.checks.finding import Finding, Severity, Tally
-from leaderboard.checks.kept import FILE, acknowledged, read_kept
+from leaderboard.checks.kept import FILE, acknowledged, read_kept, unmatched
 from leaderboard.checks.registry import Check, find, select
-from leaderboard.checks.runner import Override, Report, order, overridden, overrides_of, summed_up
+from leaderboard.checks.runner import Override, Report, order, overridden, overrides_of, summed_up, whole
 from leaderboard.checks.stored.evidence import StoreEvidence, read_evidence
 
 if TYPE_CHECKING:
+    from benchmark.plan import Selection
     from benchmark.spec.load import LoadedExperiment
     from benchmark.store import Store
     from leaderboard.aggregate import Grid
@@ -30,11 +31,13 @@ def check_store(
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     overrides: Mapping[str, Override] | None = None,
+    part: Selection | None = None,
 ) -> Report:
     """Run the checks that need a store on the cells of an experiment, by default of the last run's.
 
     Args:
         exported: files written by `bench leaderboard`, to be compared with the store.
+        part: the part of the experiment to look at; what the last run was asked for where none is named.
         overrides: check id → how it is run; by default what the experiment says under `checks`.
 
     Raises:
@@ -43,7 +46,7 @@ def check_store(
     """
     from leaderboard.reading import load_grid
 
-    grid = load_grid(store, experiment, profile, plugins)
+    grid = load_grid(store, experiment, profile, plugins, part)
     return check_grid(store, grid, experiment, plugins, exported, only, without, overrides)
 
 
@@ -67,7 +70,9 @@ def check_grid(
     report.numbers = sum(len(result.finals) for group in grid.groups.values() for result in group.seeds)
     for check in checks:
         report.findings += run_one(check, evidence, report.tallies[check.id], wishes.get(check.id) or Override())
-    report.findings = acknowledged(report.findings, read_kept(store.root / FILE))
+    kept = read_kept(store.root / FILE)
+    report.findings = acknowledged(report.findings, kept)
+    report.unmatched = unmatched(report.findings, kept, whole(checks, wishes))
     report.findings.sort(key=order)
     report.seconds = time.perf_counter() - start
     return report
@@ -91,10 +96,12 @@ def run_one(check: Check, evidence: StoreEvidence, tally: Tally, wish: Override)
     return [replace(finding, kept_in=kept_in) for finding in summed_up(findings)]
 
 
-def store_summary(store: Store, experiment: LoadedExperiment | None = None) -> str:
+def store_summary(
+    store: Store, experiment: LoadedExperiment | None = None, part: Selection | None = None
+) -> str:
     """One line for the end of a run; never raises, since a check must not fail a run that has its numbers."""
     try:
-        return summary(check_store(store, experiment))
+        return summary(check_store(store, experiment, part=part))
     except Exception as error:
         reason = next(iter(str(error).splitlines()), "") or type(error).__name__
         return f"Checks: could not be made ({reason}); bench check tries again"

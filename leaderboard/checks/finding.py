@@ -114,13 +114,18 @@ def how_to_acknowledge(finding: Finding) -> str:
     if finding.kept_in:
         return f"in {finding.kept_in}: ack: [{{check: {finding.check}, finding: {finding.fingerprint}, reason: ...}}]"
     before = "" if finding.path.endswith((".yaml", ".yml")) or not finding.path else "bench claims import it, then "
-    if len(finding.cells) in {1, 2} and finding.count == 1:
+    if stands_on_one(finding):
         first = finding.cells[0]
         parts = (("table", first.table), ("row", first.row), ("column", first.column))
         place = ", ".join(f"{name}: {quoted(value)}" for name, value in parts if value)
         number = quoted(first.printed)
         return f"{before}ack: [{{check: {finding.check}, {place}, printed: {number}, reason: ...}}]"
     return f"{before}ack: [{{check: {finding.check}, printed: {finding.fingerprint}, reason: ...}}]"
+
+
+def stands_on_one(finding: Finding) -> bool:
+    """Whether it is about one printed number and no other, so that this number alone can pin it."""
+    return len(finding.cells) == 1 and finding.count == 1 and not finding.basis
 
 
 def quoted(text: str) -> str:

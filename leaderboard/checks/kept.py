@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from benchmark.parameters import Parameters
+from leaderboard.checks.acknowledgements import unmatched_text
 from leaderboard.checks.finding import Finding
 
 FILE = "acknowledged.yaml"
@@ -69,3 +70,19 @@ def _one(finding: Finding, reason: str | None, expired: dict[str, str]) -> Findi
         return finding
     note = f"an acknowledgement of {finding.check} ({expired[finding.check]}) has expired: the numbers are others now"
     return replace(finding, note=" ".join(part for part in (finding.note, note) if part))
+
+
+def unmatched(findings: Iterable[Finding], entries: Sequence[Kept], checks: Iterable[str]) -> list[str]:
+    """Entries that are about none of the findings, and those of checks that do not exist.
+
+    Args:
+        checks: ids of the checks that were run in full; nothing is said of others.
+    """
+    ran, present = set(checks), {(finding.check, finding.fingerprint) for finding in findings}
+    why = "its numbers are others now, or it is about another experiment"
+    told = [
+        unmatched_text(entry.check, entry.finding, entry.reason, ran, why)
+        for entry in entries
+        if (entry.check.upper(), entry.finding) not in present
+    ]
+    return [f"{FILE}: {text}" for text in told if text]

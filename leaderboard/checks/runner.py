@@ -10,10 +10,11 @@ from fnmatch import fnmatchcase as fnmatch
 from typing import Any
 
 from benchmark.errors import UsageError
+from leaderboard.checks.acknowledgements import acknowledge, pinned, unmatched
 from leaderboard.checks.evidence import Evidence
 from leaderboard.checks.finding import Finding, Severity, Tally, Verdict, ranked
 from leaderboard.checks.registry import Check, catalogue, find, select
-from leaderboard.claims.model import Acknowledgement, ClaimSet
+from leaderboard.claims.model import ClaimSet
 
 AT_MOST = 6
 """Findings of one pattern told one by one; more become one with a count."""
@@ -33,6 +34,8 @@ class Report:
     numbers: int = 0
     unreadable: list[str] = field(default_factory=list)
     """Cells with text that is no number, and what an importer could not read."""
+    unmatched: list[str] = field(default_factory=list)
+    """Acknowledgements that match no finding any more, and why."""
     seconds: float = 0.0
 
     def count(self, severity: Severity) -> int:
@@ -56,6 +59,7 @@ class Report:
             "warnings": self.count(Severity.WARNING),
             "seconds": round(self.seconds, 3),
             "unreadable": self.unreadable,
+            "unmatched_acknowledgements": self.unmatched,
             "checks": {
                 id: {
                     "verdict": self.verdict(id),
@@ -142,9 +146,12 @@ def check_claims(
         report.numbers += count_numbers(claims)
         report.unreadable += [f"{claim.printed!r} in {claim.where}" for claim in evidence.unreadable if claim.printed]
         report.unreadable += claims.unread
+        heard: list[Finding] = []
         for check in checks:
-            told = run_one(check, evidence, report.tallies[check.id], wishes.get(check.id))
+            told, known = run_and_match(check, evidence, report.tallies[check.id], wishes.get(check.id))
             report.findings += told
+            heard += known
+        report.unmatched += unmatched(evidence, heard, whole(checks, wishes))
     report.findings = sorted(without_echoes(report.findings), key=order)
     report.seconds = time.perf_counter() - start
     return report
@@ -171,6 +178,12 @@ def _joined(finding: Finding, echo: Finding | None) -> Finding:
     return replace(finding, explanations=ranked((*finding.explanations, *more))) if more else finding
 
 
+def whole(checks: Iterable[Check], wishes: Mapping[str, Override]) -> list[str]:
+    """Ids of the checks that an experiment neither turned off nor kept from some of the numbers."""
+    limited = {id for id, wish in wishes.items() if wish.severity == "off" or wish.exceptions}
+    return [check.id for check in checks if check.id not in limited]
+
+
 def order(finding: Finding) -> tuple[bool, int]:
     """Worst first, acknowledged ones last."""
     return finding.acknowledged is not None, RANK[finding.severity]
@@ -183,6 +196,7 @@ def merged(reports: Sequence[Report]) -> Report:
         result.findings += report.findings
         result.sources += report.sources
         result.unreadable += report.unreadable
+        result.unmatched += report.unmatched
         result.numbers += report.numbers
         result.seconds += report.seconds
         for id, tally in report.tallies.items():
@@ -202,37 +216,21 @@ def count_numbers(claims: ClaimSet) -> int:
 
 def run_one(check: Check, evidence: Evidence, tally: Tally, wish: Override | None = None) -> list[Finding]:
     """One check over one set: acknowledged findings marked, many of one pattern summed up."""
+    return run_and_match(check, evidence, tally, wish)[0]
+
+
+def run_and_match(
+    check: Check, evidence: Evidence, tally: Tally, wish: Override | None = None
+) -> tuple[list[Finding], list[Finding]]:
+    """`run_one`, and also every finding an acknowledgement may be about: one by one, and summed up."""
     if check.on_claims is None:
-        return []
+        return [], []
     source, path = evidence.set.id, evidence.set.path
     wished = (overridden(finding, wish) for finding in check.on_claims(evidence, tally))
-    findings = [replace(finding, source=source, path=path) for finding in wished if finding is not None]
-    return summed_up([acknowledge(finding, evidence) for finding in findings])
-
-
-def acknowledge(finding: Finding, evidence: Evidence) -> Finding:
-    """The finding with the reason somebody gave for it, or with a note that the reason has expired."""
-    expired = None
-    for entry, printed in _entries(finding, evidence):
-        if entry.check.upper() != finding.check:
-            continue
-        if entry.printed in {printed, finding.fingerprint}:
-            return replace(finding, acknowledged=entry.reason)
-        expired = entry
-    if expired is None:
-        return finding
-    note = f"acknowledged as {expired.printed} ({expired.reason}); that has expired, the number is another now"
-    return replace(finding, note=" ".join(part for part in (finding.note, note) if part))
-
-
-def _entries(finding: Finding, evidence: Evidence) -> Iterable[tuple[Acknowledgement, str]]:
-    """Acknowledgements of the finding's cells, and those of the whole set for findings about many cells."""
-    for cell in finding.cells:
-        for claim in evidence.by_where.get(cell.where, ()):
-            yield from ((entry, claim.printed) for entry in claim.ack)
-    for entry in evidence.set.ack:
-        if entry.printed == finding.fingerprint:
-            yield entry, finding.fingerprint
+    findings = [replace(pinned(f, evidence), source=source, path=path) for f in wished if f is not None]
+    known = [acknowledge(finding, evidence) for finding in findings]
+    told = [acknowledge(finding, evidence) if finding.count > 1 else finding for finding in summed_up(known)]
+    return told, [*known, *told]
 
 
 def summed_up(findings: list[Finding]) -> list[Finding]:
@@ -257,5 +255,5 @@ def _sum(same: list[Finding]) -> Finding:
         cells=tuple(finding.cells[0] for finding in same[:SHOWN]),
         arithmetic="; ".join(finding.arithmetic for finding in same[:2]),
         count=len(same),
-        basis="".join(finding.fingerprint for finding in same) if any(finding.basis for finding in same) else "",
+        basis="".join(finding.fingerprint for finding in same),
     )

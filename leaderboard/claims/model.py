@@ -67,12 +67,12 @@ class Delta(Parameters):
 
 
 class Acknowledgement(Parameters):
-    """A finding somebody has looked at; it expires when the printed number changes."""
+    """A finding somebody has looked at; it expires when one of its numbers changes."""
 
     check: str
     reason: str
     printed: str
-    """The number as it was when the finding was acknowledged (for a finding about many numbers: its fingerprint)."""
+    """The number as it was when the finding was acknowledged (for a finding about several numbers: its fingerprint)."""
 
 
 class Claim(Parameters):

@@ -13,7 +13,7 @@ from benchmark.errors import UsageError
 from leaderboard.checks import page, render
 from leaderboard.checks.finding import Severity, Verdict
 from leaderboard.checks.registry import catalogue, find, select
-from leaderboard.checks.runner import Report, check_claims
+from leaderboard.checks.runner import Report, check_claims, overrides_of
 from leaderboard.claims.model import Claim, ClaimSet
 
 SAME = {"task": "A", "metric": "accuracy", "method": "mine", "budget": "1 epoch", "unit": "percent"}
@@ -27,8 +27,13 @@ def ack(printed: str, check: str = "XT-DUP") -> list[dict[str, str]]:
     return [{"check": check, "printed": printed, "reason": "typing error, erratum sent"}]
 
 
+def fingerprint(make: Callable[..., Claim]) -> str:
+    """Of the two unequal numbers of `pair`."""
+    return check_claims([ClaimSet(id="t", claims=pair(make))], ["XT-DUP"]).findings[0].fingerprint
+
+
 def test_acknowledged_finding_no_longer_counts(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
-    report = run("XT-DUP", *pair(make, ack=ack("85.92")))
+    report = run("XT-DUP", *pair(make, ack=ack(fingerprint(make))))
     assert report.count(Severity.ERROR) == 0
     assert report.findings[0].acknowledged == "typing error, erratum sent"
     assert "kept because typing error" in render.text(report)
@@ -40,6 +45,64 @@ def test_acknowledgement_expires_when_the_number_changes(
     report = run("XT-DUP", *pair(make, ack=ack("85.93")))
     assert report.count(Severity.ERROR) == 1
     assert "acknowledged as 85.93" in report.findings[0].note
+
+
+def test_acknowledgement_expires_when_the_other_number_changes(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    first, second = pair(make, ack=ack(fingerprint(make)))
+    report = run("XT-DUP", first, second.model_copy(update={"printed": "85.81"}))
+    assert report.count(Severity.ERROR) == 1
+    assert "that has expired" in report.findings[0].note
+
+
+def test_one_number_does_not_acknowledge_a_finding_about_two(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    report = run("XT-DUP", *pair(make, ack=ack("85.92")))
+    assert report.count(Severity.ERROR) == 1
+    assert f"its fingerprint does: {fingerprint(make)}" in report.findings[0].note
+
+
+def test_acknowledgement_expires_with_a_spread(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    def told(sd: str) -> str:
+        spread = {"printed": sd, "kind": "sd"}
+        return run("PREC", make("85.9", **SAME, n=5, spread=spread)).findings[0].fingerprint
+
+    assert told("0.123") != told("0.124")
+
+
+@pytest.mark.parametrize("level", ["cell", "file"])
+@pytest.mark.parametrize(
+    ("check", "says"), [("XT-DUP", "matches no finding"), ("NOPE", "no check called 'NOPE'"), ("DELTA", "")]
+)
+def test_acknowledgement_that_matches_nothing_is_told(
+    make: Callable[..., Claim], level: str, check: str, says: str
+) -> None:
+    given: dict[str, Any] = {"ack": ack("12345678", check)}
+    claim = make("85.92", **SAME, **(given if level == "cell" else {}))
+    claims = ClaimSet.model_validate({"id": "t", "claims": [claim], **(given if level == "file" else {})})
+    report = check_claims([claims], ["XT-DUP"])
+    assert says in " ".join(report.unmatched)
+    assert bool(report.unmatched) == bool(says), "nothing is said of checks that did not run"
+    assert report.as_json()["unmatched_acknowledgements"] == report.unmatched
+    assert all(f"Note: {told}" in render.text(report) for told in report.unmatched)
+
+
+def test_acknowledgement_of_a_check_kept_from_some_numbers_is_not_called_unmatched(make: Callable[..., Claim]) -> None:
+    claims = ClaimSet(id="t", claims=pair(make, ack=ack(fingerprint(make))))
+    assert check_claims([claims], overrides=overrides_of({"XT-DUP": {"severity": "off"}})).unmatched == []
+
+
+def test_findings_summed_up_are_acknowledged_and_expire_with_any_of_their_numbers(make: Callable[..., Claim]) -> None:
+    def claims(last: str = "108.5", **more: Any) -> ClaimSet:
+        printed = [*(f"{100 + i}.5" for i in range(8)), last]
+        cells = [make(text, row=f"r{i}", **{**SAME, "method": f"m{i}"}) for i, text in enumerate(printed)]
+        return ClaimSet.model_validate({"id": "t", "claims": cells, **more})
+
+    given = ack(check_claims([claims()], ["DOMAIN"]).findings[0].fingerprint, "DOMAIN")
+    assert check_claims([claims(ack=given)], ["DOMAIN"]).count(Severity.ERROR) == 0
+    assert check_claims([claims("108.6", ack=given)], ["DOMAIN"]).count(Severity.ERROR) == 1
 
 
 def test_acknowledgement_of_another_check_does_not_count(
@@ -96,7 +159,7 @@ def test_json_report_holds_verdicts_power_and_arithmetic(
     assert data["checks"]["XT-DUP"]["verdict"] == Verdict.FAIL
     assert "95 %" in data["checks"]["XT-DUP"]["power"]
     assert "|85.92 − 85.82| = 0.10" in data["findings"][0]["arithmetic"]
-    assert data["findings"][0]["acknowledge"].startswith("ack: [{check: XT-DUP, table: Table 1, printed: 85.92")
+    assert data["findings"][0]["acknowledge"].startswith(f"ack: [{{check: XT-DUP, printed: {fingerprint(make)}")
 
 
 def test_github_annotation_escapes_what_a_command_reserves(make: Callable[..., Claim]) -> None:
@@ -107,7 +170,7 @@ def test_github_annotation_escapes_what_a_command_reserves(make: Callable[..., C
 
 
 def test_sarif_has_a_rule_for_every_result(make: Callable[..., Claim]) -> None:
-    claims = ClaimSet(id="t", path="claims.yaml", claims=pair(make, ack=ack("85.92")))
+    claims = ClaimSet(id="t", path="claims.yaml", claims=pair(make, ack=ack(fingerprint(make))))
     log = render.sarif(check_claims([claims], ["XT-DUP", "DELTA"]), "1.0")
     run = log["runs"][0]
     result = run["results"][0]

@@ -124,6 +124,20 @@ def test_reason_expires_when_a_number_changes(world: World) -> None:
     assert "has expired" in check_store(world.store, world.loaded, only=["DB-MIXENV"]).findings[0].note
 
 
+def test_entry_that_matches_nothing_is_told_also_beside_one_that_does(world: World) -> None:
+    world.fill(OTHER_LOSS)
+    keep(world, "PPL")
+    path = world.store.root / "acknowledged.yaml"
+    more = "  - {check: PPL, finding: '00000000', reason: old}\n  - {check: NOPE, finding: x, reason: typo}\n"
+    path.write_text(path.read_text() + more)
+    report = check_store(world.store, world.loaded)
+    assert report.count(Severity.WARNING) == 0
+    assert len(report.unmatched) == 2
+    assert "ack of PPL 00000000 (old) matches no finding" in report.unmatched[0]
+    assert "no check called 'NOPE'" in report.unmatched[1]
+    assert len(check_store(world.store, world.loaded, only=["DB-N"]).unmatched) == 1
+
+
 def severities_open(world: World) -> list[Severity]:
     found = check_store(world.store, world.loaded, only=["DB-MIXENV"]).findings
     return [finding.severity for finding in found if finding.acknowledged is None]
