@@ -95,6 +95,19 @@ class Selection:
             and (not self.seeds or seed in self.seeds)
         )
 
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Selection:
+        """The selection a run's record holds; all of the grid for a record of an earlier version, which has none."""
+        return cls(*(tuple(stored.get(name) or ()) for name in ("tasks", "initializers", "seeds")))
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out, or could be."""
+        return bool(self.tasks or self.initializers or self.seeds)
+
+    def __str__(self) -> str:
+        parts = {"tasks": self.tasks, "initialisers": self.initializers, "seeds": self.seeds}
+        return "; ".join(f"{name} {', '.join(map(str, asked))}" for name, asked in parts.items() if asked)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -104,6 +117,8 @@ class Plan:
     cells: tuple[PlannedCell, ...]
     seconds: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(task, initialiser) → seconds a cell took before."""
+    selection: Selection = field(default_factory=Selection)
+    """The part of the experiment that was asked for."""
 
     def to_run(self) -> tuple[Cell, ...]:
         """Cells to train, each once."""
@@ -166,7 +181,7 @@ def build_plan(
     )
     if not cells:
         raise UsageError(nothing_selected(loaded, chosen))
-    return Plan(loaded, cells, seconds or {})
+    return Plan(loaded, cells, seconds or {}, chosen)
 
 
 def nothing_selected(loaded: LoadedExperiment, chosen: Selection) -> str:

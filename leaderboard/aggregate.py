@@ -10,8 +10,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from benchmark.parameters import Metric
+
+if TYPE_CHECKING:
+    from benchmark.plan import Selection
 
 MISSING = "missing"
 """Status of a planned cell the store has no attempt for; the others are `benchmark.records.Status`."""
@@ -118,6 +122,8 @@ class Grid:
     claims: tuple[str, ...] = ()
     """Sets of published numbers to stand beside: shipped ids, or files."""
     notes: tuple[str, ...] = ()
+    part: Selection | None = None
+    """What was asked for of the experiment; None where the experiment is not at hand."""
 
     def group(self, task: str, initializer: str) -> Group | None:
         return self.groups.get((task, initializer))
@@ -138,6 +144,7 @@ def build_grid(
     layouts: Iterable[Layout] = (),
     claims: Iterable[str] = (),
     notes: Iterable[str] = (),
+    part: Selection | None = None,
 ) -> Grid:
     """Join what was planned with what is stored (cell id → result); order is that of the plan."""
     skipped = skipped or {}
@@ -156,6 +163,7 @@ def build_grid(
         tuple(layouts),
         tuple(claims),
         tuple(notes),
+        part,
     )
 
 

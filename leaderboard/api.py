@@ -13,6 +13,7 @@ from leaderboard.render import render
 from leaderboard.tables import Leaderboard, PublishedLookup, Selection, build
 
 if TYPE_CHECKING:
+    from benchmark.plan import Selection as Part
     from benchmark.spec.load import LoadedExperiment
     from benchmark.store import Store
     from leaderboard.aggregate import Grid
@@ -27,9 +28,10 @@ def make_leaderboard(
     profile: str | None = None,
     plugins: Sequence[Path] = (),
     selection: Selection | None = None,
+    part: Part | None = None,
 ) -> Leaderboard:
-    """The tables of an experiment, of the last run without one. Raises StoreError, UsageError."""
-    grid = load_grid(store, experiment, profile, plugins)
+    """The tables of an experiment or a part of it, of the last run without one. Raises StoreError, UsageError."""
+    grid = load_grid(store, experiment, profile, plugins, part)
     return build(grid, selection, published_numbers(grid))
 
 
@@ -41,9 +43,10 @@ def render_leaderboard(
     profile: str | None = None,
     selection: Selection | None = None,
     show_values: bool = False,
+    part: Part | None = None,
 ) -> str:
     """The leaderboard as text in one of `leaderboard.render.FORMATS`, ending in a newline."""
-    board = make_leaderboard(store, experiment, profile=profile, selection=selection)
+    board = make_leaderboard(store, experiment, profile=profile, selection=selection, part=part)
     return render(board, format, show_values=show_values)
 
 
@@ -72,8 +75,12 @@ def check_file(
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
+    from benchmark.plan import Selection as Part
+
     stamps = read_stamps(text)
-    grid = load_grid(store, experiment, profile or stamps[0][0].profile, plugins)
+    written = stamps[0][0]
+    part = None if written.part is None else Part.from_json(written.part)
+    grid = load_grid(store, experiment, profile or written.profile, plugins, part)
     return [sentence for stamp, untouched in stamps for sentence in _check(stamp, untouched, grid, path)]
 
 

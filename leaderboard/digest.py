@@ -52,6 +52,8 @@ class Stamp:
     numbers: Mapping[Key, Number]
     selection: Mapping[str, Any] | None = None
     """None where the format has no place for it (csv): then the digest is of no known selection."""
+    part: Mapping[str, Any] | None = None
+    """The part of the experiment the tables are of; None where it is not known."""
     body: str | None = None
     """sha256 of the text between the markers, so that an edit by hand is seen."""
 
@@ -99,6 +101,7 @@ def document(leaderboard: Leaderboard, body: str | None = None) -> dict[str, Any
         "experiment": leaderboard.experiment,
         "profile": leaderboard.profile,
         "selection": asdict(leaderboard.selection),
+        "part": None if leaderboard.part is None else asdict(leaderboard.part),
         "numbers": [[*key, n.mean, n.std, n.n, n.counts] for key, n in found.items()],
         **({} if body is None else {"body": _body_hash(body)}),
     }
@@ -157,6 +160,7 @@ def _parse(document: Mapping[str, Any]) -> Stamp:
         profile=document["profile"],
         numbers={(t, i, m): Number(mean, std, n, counts) for t, i, m, mean, std, n, counts in document["numbers"]},
         selection=document["selection"],
+        part=document.get("part"),
         body=document.get("body"),
     )
 

@@ -14,6 +14,7 @@ from leaderboard.aggregate import Grid, Layout, PlannedCell, SeedResult, TaskFac
 if TYPE_CHECKING:
     import duckdb
 
+    from benchmark.plan import Selection
     from benchmark.registry import Registry
     from benchmark.spec.load import LoadedExperiment
     from benchmark.spec.models import Experiment
@@ -28,19 +29,22 @@ def load_grid(
     experiment: LoadedExperiment | None = None,
     profile: str | None = None,
     plugins: Sequence[Path] = (),
+    part: Selection | None = None,
 ) -> Grid:
-    """What the experiment asks for and what the store has of it; without one, the experiment of the last run.
+    """What the experiment asks for and what the store has of it; without one, what the last run was asked for.
+
+    `part` leaves cells of the experiment out, whatever the last run was asked for.
 
     `plugins` are files with the families of that run's tasks, needed only without an experiment.
 
     Raises StoreError when the store has neither runs nor cells (of that profile).
     """
     if experiment is not None:
-        return grid_of_experiment(store, experiment)
+        return grid_of_experiment(store, experiment, part)
     run = last_run(store, profile)
     again = None if run is None else experiment_of_run(run, plugins)
-    if again is not None:
-        return grid_of_experiment(store, again)
+    if run is not None and again is not None:
+        return grid_of_experiment(store, again, part_of(run) if part is None else part)
     return grid_of_store(store, run, profile, registry_with(plugins))
 
 
@@ -57,11 +61,20 @@ def registry_with(plugins: Sequence[Path]) -> Registry:
 # --- an experiment ---------------------------------------------------------------------------------------------
 
 
-def grid_of_experiment(store: Store, experiment: LoadedExperiment) -> Grid:
-    """Every cell the experiment plans, joined with the store by cell id."""
+def part_of(run: RunRecord) -> Selection:
+    """The part of its experiment that a run was asked for."""
+    from benchmark.plan import Selection
+
+    return Selection.from_json(run.selection)
+
+
+def grid_of_experiment(store: Store, experiment: LoadedExperiment, part: Selection | None = None) -> Grid:
+    """Every cell the experiment plans, or of a part of it, joined with the store by cell id."""
     from benchmark.plan import build_plan
 
-    lines = build_plan(experiment).cells
+    plan = build_plan(experiment, selection=part)
+    lines = plan.cells
+    tasks = {line.task for line in lines}
     planned = [
         PlannedCell(line.task, line.initializer, line.seed, line.cell.id)
         if line.cell is not None
@@ -75,13 +88,15 @@ def grid_of_experiment(store: Store, experiment: LoadedExperiment) -> Grid:
     return build_grid(
         planned,
         read_results(store, [cell.cell_id for cell in planned]),
-        [facts(task.name, task.task, task.title, task.primary) for task in experiment.tasks],
+        [facts(task.name, task.task, task.title, task.primary) for task in experiment.tasks if task.name in tasks],
         experiment=spec.name,
         profile=experiment.profile,
         skipped=skipped,
         title=spec.title,
         layouts=layouts(spec),
         claims=[claims_named(name, folder) for name in spec.claims],
+        part=plan.selection,
+        notes=[f"Part of the experiment ({part}); name the spec to see all of it"] if part else (),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import product
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.errors import UsageError
 from benchmark.parameters import Metric
@@ -20,6 +20,9 @@ from leaderboard.aggregate import Grid, Group, Layout, TaskFacts
 from leaderboard.digest import digest
 from leaderboard.ranking import Pair
 from leaderboard.stats import Scale, summarize
+
+if TYPE_CHECKING:
+    from benchmark.plan import Selection as Part
 
 PublishedVerdict = Literal["agrees", "differs", "cannot say", "other scale"]
 
@@ -135,6 +138,8 @@ class Leaderboard:
     planned: int
     unfinished: Mapping[str, int]
     notes: tuple[str, ...] = ()
+    part: Part | None = None
+    """What was asked for of the experiment; None where the experiment is not at hand."""
 
     @property
     def complete(self) -> bool:
@@ -153,7 +158,7 @@ def build(grid: Grid, selection: Selection | None = None, published: PublishedLo
     planned, unfinished = _progress([grid.groups[key] for key in product(tasks, initializers) if key in grid.groups])
     return Leaderboard(
         grid.experiment, grid.profile, grid.title, shown, digest(grid.experiment, grid.profile, shown), selection,
-        planned, unfinished, grid.notes,
+        planned, unfinished, grid.notes, grid.part,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchmark.cli import common
-from benchmark.errors import ExitCode
+from benchmark.errors import ExitCode, StoreError
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
@@ -82,7 +82,7 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
     result = train(plan, todo, results, say, options)
     checks = ""
     if result.code is not ExitCode.INTERRUPTED:
-        show_results(plan, results, say, options)
+        show_results(plan, results, say)
         checks = tell_checks(plan, results, say)
     say.hints(after(result, spec))
     return say.end(result.code, result.why, trained=result.trained, missing=result.missing, checks=checks)
@@ -173,7 +173,7 @@ def reasons(plan: Plan) -> list[tuple[str, int]]:
 def nothing_to_do(plan: Plan, store: Store, say: Speaker, spec: str) -> ExitCode:
     """The second run."""
     from benchmark.execution.pool import Execution
-    from benchmark.execution.run import experiment_cells, what_is_missing
+    from benchmark.execution.run import RunResult, experiment_cells, note_idle_run, what_is_missing
 
     reused = len(plan.with_action("reuse"))
     missing = what_is_missing(plan, experiment_cells(plan), store, Execution())
@@ -183,10 +183,17 @@ def nothing_to_do(plan: Plan, store: Store, say: Speaker, spec: str) -> ExitCode
     if missing:
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
         why = f"nothing to do, {reused} cells reused; incomplete: {listed}"
-        return say.end(ExitCode.INCOMPLETE, why, missing=missing)
-    if not reused:
-        return say.end(ExitCode.INCOMPLETE, f"nothing can be trained, {len(plan.with_action('skip'))} cells skipped")
-    return say.end(ExitCode.COMPLETE, f"nothing to do, {reused} cells reused", reused=reused)
+        result = RunResult(ExitCode.INCOMPLETE, why, missing=missing)
+    elif not reused:
+        why = f"nothing can be trained, {len(plan.with_action('skip'))} cells skipped"
+        result = RunResult(ExitCode.INCOMPLETE, why)
+    else:
+        result = RunResult(ExitCode.COMPLETE, f"nothing to do, {reused} cells reused")
+    try:
+        note_idle_run(plan, store, result)
+    except StoreError as error:  # a store that cannot be written to can still be asked
+        say.warn([str(error)])
+    return say.end(result.code, result.why, reused=reused, missing=missing)
 
 
 def train(plan: Plan, todo: Sequence[Cell], store: Store, say: Speaker, options: dict[str, Any]) -> RunResult:
@@ -250,23 +257,21 @@ def make_screen(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settin
     return Live(board, store, settings.run_id, screen) if screen.is_terminal else Lines(board, click.echo)
 
 
-def show_results(plan: Plan, store: Store, say: Speaker, options: dict[str, Any]) -> None:
+def show_results(plan: Plan, store: Store, say: Speaker) -> None:
     """The leaderboard of what was asked for."""
     if say.as_json:
         return
     from leaderboard.api import render_leaderboard
-    from leaderboard.tables import Selection
 
-    chosen = Selection(tasks=options["task"], initializers=options["initializer"])
     say.line("")
-    say.line(render_leaderboard(store, plan.loaded, "terminal", selection=chosen).rstrip())
+    say.line(render_leaderboard(store, plan.loaded, "terminal", part=plan.selection).rstrip())
 
 
 def tell_checks(plan: Plan, store: Store, say: Speaker) -> str:
     """One line about the checks of what is stored now."""
     from leaderboard.checks.api import store_summary
 
-    line = store_summary(store, plan.loaded)
+    line = store_summary(store, plan.loaded, plan.selection)
     say.line(line)
     return line
 

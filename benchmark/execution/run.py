@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import ExitCode
 from benchmark.execution.pool import Execution, Listener, Settings, execute, train_jobs
 from benchmark.execution.provenance import environment, without_home
-from benchmark.store import RunRecord
+from benchmark.plan import Selection
+from benchmark.store import RunRecord, new_run_id
 from benchmark.store.layout import now
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def run_plan(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings,
         StoreError: the store cannot be written to.
     """
     cells = experiment_cells(plan)
-    record = start_record(plan, cells, settings)
+    record = replace(
+        start_record(plan, cells, settings.run_id), environment=environment(settings.threads, settings.device)
+    )
     store.save_run(record)
     execution = Execution()
     try:
@@ -53,6 +56,27 @@ def run_plan(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings,
     result = verdict(plan, cells, todo, store, settings.run_id, execution)
     store.save_run(replace(record, status=status_of(result), ended_at=now(), counts=counts_of(result, cells, todo)))
     return result
+
+
+def note_idle_run(plan: Plan, store: Store, result: RunResult) -> None:
+    """Record a run that had nothing to train, unless the last record says the very same.
+
+    What is shown without naming a spec is what was asked for last, trained anew or not.
+
+    Raises:
+        StoreError: the store cannot be written to.
+    """
+    cells = experiment_cells(plan)
+    record = start_record(plan, cells, new_run_id())
+    ended = replace(record, status=status_of(result), ended_at=now(), counts=counts_of(result, cells, ()))
+    last = next((run for run in reversed(store.runs()) if run.experiment), None)
+    if last is None or said_by(last) != said_by(ended):
+        store.save_run(ended)
+
+
+def said_by(run: RunRecord) -> tuple[Any, ...]:
+    """What a record says of the experiment, whenever and however it was made."""
+    return run.experiment, run.profile, run.status, run.source, run.cell_ids, Selection.from_json(run.selection)
 
 
 def run_audit(jobs: Sequence[Job], store: Store, settings: Settings, listener: Listener) -> Execution:
@@ -89,11 +113,11 @@ def experiment_cells(plan: Plan) -> list[Cell]:
     return [*reversed(found.values())]
 
 
-def start_record(plan: Plan, cells: Sequence[Cell], settings: Settings) -> RunRecord:
+def start_record(plan: Plan, cells: Sequence[Cell], run_id: str) -> RunRecord:
     """The run as it is when it starts."""
     loaded = plan.loaded
     return RunRecord(
-        run_id=settings.run_id,
+        run_id=run_id,
         argv=command_line(),
         started_at=now(),
         experiment=loaded.name,
@@ -104,8 +128,8 @@ def start_record(plan: Plan, cells: Sequence[Cell], settings: Settings) -> RunRe
             "seeds": [*loaded.seeds],
         },
         source=loaded.text,
+        selection=asdict(plan.selection),
         cell_ids=tuple(cell.id for cell in cells),
-        environment=environment(settings.threads, settings.device),
     )
 
 

@@ -29,8 +29,10 @@ class RunRecord:
     """The experiment as resolved."""
     source: str = ""
     """Text of the spec file."""
+    selection: dict[str, Any] = field(default_factory=dict)
+    """The part of the experiment asked for: patterns of `tasks` and `initializers`, and `seeds`; empty: all of it."""
     cell_ids: tuple[str, ...] = ()
-    """Every cell of the experiment, those reused from earlier runs included."""
+    """Every cell asked for, those reused from earlier runs included."""
     environment: dict[str, Any] = field(default_factory=dict)
     """Code version, package versions, machine."""
     counts: dict[str, int] = field(default_factory=dict)

@@ -95,7 +95,7 @@ def bench(tmp_path, monkeypatch, capsys):
     return call
 
 
-def fill(folder, values=VALUES, statuses=None):
+def fill(folder, values=VALUES, statuses=None, selection=None):
     """Store the values and a run of the experiment."""
     experiment, store = load_experiment("boards.yaml"), Store(folder)
     cells = {(line.initializer, line.seed): line.cell for line in build_plan(experiment).cells}
@@ -116,7 +116,7 @@ def fill(folder, values=VALUES, statuses=None):
         RunRecord(
             "run1", ("bench", "run", "boards.yaml"), "2026-01-01T00:00:00Z", experiment="boards", profile="compact",
             spec=experiment.experiment.model_dump(mode="json", by_alias=True), source=experiment.text,
-            cell_ids=tuple(cell.id for cell in cells.values()),
+            cell_ids=tuple(cell.id for cell in cells.values()), selection=selection or {},
         )
     )  # fmt: skip
 
@@ -136,6 +136,30 @@ def test_without_a_spec_the_last_run_is_shown_alike(bench):
     code, without, _ = bench("leaderboard", "--format", "csv")
     assert code == 0
     assert without == with_spec
+
+
+def test_the_last_run_shows_the_part_that_was_asked_for(bench):
+    """With the spec named, the cells nobody asked for are missing."""
+    part = {"tasks": [], "initializers": ["mask"], "seeds": [0, 1]}
+    fill("results", {"default": [], "mask": VALUES["mask"][:2]}, selection=part)
+    _, out, _ = bench("leaderboard")
+    assert "Complete: 2 of 2 cells." in out
+    assert "Part of the experiment (initialisers mask; seeds 0, 1)" in out
+    assert "default" not in out
+    assert "Complete: 2 of 2 cells." in bench("report", "--format", "markdown", "--output", "-")[1]
+    assert "DB-N" not in bench("check")[1]
+    _, out, _ = bench("leaderboard", "boards.yaml")
+    assert "Incomplete: 2 of 8 cells; 6 missing." in out
+
+
+def test_a_written_table_is_checked_on_its_own_part_whatever_ran_last(bench):
+    fill("results")
+    bench("leaderboard", "--output", "whole.md")
+    fill("results", selection={"tasks": [], "initializers": ["mask"], "seeds": [0, 1]})
+    bench("leaderboard", "--output", "part.md")
+    assert bench("leaderboard", "--check", "whole.md")[0] == 0
+    assert bench("leaderboard", "--check", "part.md")[0] == 0
+    assert bench("leaderboard", "boards.yaml", "--check", "part.md")[0] == 0
 
 
 def test_a_spec_that_changed_since_is_not_taken_for_the_one_that_ran(bench, tmp_path):

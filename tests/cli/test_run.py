@@ -87,7 +87,18 @@ def test_the_second_run_is_a_no_op_that_imports_no_torch(finished):
     assert "TORCH False" in done.stdout
     assert time.monotonic() - began < 10  # about 0.7 s on an idle machine
     assert sorted(finished.store.layout.shards.iterdir()) == before
-    assert len(finished.store.runs()) == 1
+
+
+def test_what_was_asked_for_last_is_what_is_shown_without_a_spec(finished):
+    """A run with nothing to do is a run too; the same once more leaves no second record."""
+    for _ in range(2):
+        assert "0 errors" in finished.run("--initializer", "toy_plain", "--seed", "0")
+    first, second = finished.store.runs()
+    assert (first.status, len(first.cell_ids)) == ("incomplete", 4)
+    assert (second.status, len(second.cell_ids)) == ("complete", 1)
+    assert second.selection == {"tasks": [], "initializers": ["toy_plain"], "seeds": [0]}
+    assert "Complete: 1 of 1 cells." in finished.bench("leaderboard")
+    assert "Incomplete: 3 of 4 cells" in finished.bench("leaderboard", "toy.yaml")
 
 
 def test_more_seeds_train_only_the_new_cells(finished):
