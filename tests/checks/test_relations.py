@@ -45,6 +45,36 @@ def test_order_of_two_metrics(
     assert report.verdict("ORDER") == verdict
 
 
+@pytest.mark.parametrize(
+    ("metrics", "verdict"),
+    [
+        ({"R@5": "95.3", "R@10": "94.6"}, "FAIL"),
+        ({"R@1": "70.1", "R@5": "95.3", "R@10": "95.3"}, "PASS"),
+        ({"R@1": "96.0", "R@10": "94.6"}, "FAIL"),
+        ({"Recall@20": "31.0", "Recall@50": "30.1"}, "FAIL"),
+        ({"Hits@1": "0.512", "Hits@10": "0.498"}, "FAIL"),
+        ({"recall_at_5": "0.512", "recall_at_10": "0.498"}, "FAIL"),
+        ({"I2T R@1": "60.0", "T2I R@5": "50.0"}, "NOT_TESTABLE"),
+        ({"P@1": "60.0", "P@5": "50.0"}, "NOT_TESTABLE"),
+        ({"NDCG@5": "60.0", "NDCG@10": "50.0"}, "NOT_TESTABLE"),
+        ({"R@50": "60.0", "R@75": "50.0"}, "NOT_TESTABLE"),
+        ({"R@1, IoU=0.5": "60.0", "R@1, IoU=0.7": "50.0"}, "NOT_TESTABLE"),
+    ],
+)
+def test_retrieval_finds_no_less_among_more(
+    make: Callable[..., Claim], run: Callable[..., Report], metrics: dict[str, str], verdict: str
+) -> None:
+    cells = [make(text, metric=metric, method="mine", task="COCO", column=metric) for metric, text in metrics.items()]
+    assert run("ORDER", *cells).verdict("ORDER") == verdict
+
+
+def test_accuracy_at_one_and_five_is_told_once(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    cells = [make(text, metric=metric, method="mine") for metric, text in (("acc@1", "96.0"), ("acc@5", "94.6"))]
+    single(run("ORDER", *cells))
+
+
 def test_squared_error_of_one_run_is_exactly_the_square(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
     assert (
         run("ORDER", part(make, "mse", "0.30", n=1), part(make, "rmse", "0.50", n=1)).verdict("ORDER") is Verdict.FAIL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +10,12 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
-from leaderboard.checks.evidence import Evidence, Number
+from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
 from leaderboard.checks.numbers import Interval, Reported, exactly, show
 from leaderboard.checks.registry import check
-from leaderboard.checks.roles import tidy
+from leaderboard.checks.roles import group_of, tidy
 from leaderboard.checks.verdicts import judge, report
 from leaderboard.claims.model import Rounding
 
@@ -49,18 +50,19 @@ def order(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Some metrics of one run are ordered, or tied to each other, by definition.
 
     Formula: top-1 ≤ top-5; EM ≤ F1; EM₁ + EM₂ − 100 ≤ joint EM ≤ min(EM₁, EM₂); MAE ≤ RMSE; MSE = RMSE² (≥ for means);
-    pass@j ≤ pass@k for j < k; mAP, AP75 ≤ AP50; IoU ≤ Dice ≤ 2 IoU / (1 + IoU); equal scores have equal win rates.
+    mAP, AP75 ≤ AP50; IoU ≤ Dice ≤ 2 IoU / (1 + IoU); equal scores have equal win rates; for j < k pass@j ≤ pass@k, and
+    likewise R@k, recall@k, hits@k, hit rate, success, accuracy@k and MRR@k.
     Warnings: mean ≤ best, last ≤ best (another metric may have chosen the run), ties. Information: test ≤ train.
     Source: definitions; 619 rows of SQuAD, HotpotQA, CMRC and CoQA break none; ties: stanford-crfm/helm#4332.
     Power: violations beyond rounding. Blind spot: columns computed on different subsets or by different scripts.
     """
-    for rule in (*ORDERS, *_pass_at_k(evidence)):
-        for less, more in evidence.related(rule.less, rule.more):
-            verdict, policy = judge(partial(at_most, less.reported, more.reported), less.claim.rounding)
-            if verdict is Verdict.PASS:
-                tally.ok()
-            else:
-                yield _out_of_order(rule, less, more, verdict, policy)
+    stated = [(rule, a, b) for rule in ORDERS for a, b in evidence.related(rule.less, rule.more)]
+    for rule, less, more in (*stated, *_at_k(evidence)):
+        verdict, policy = judge(partial(at_most, less.reported, more.reported), less.claim.rounding)
+        if verdict is Verdict.PASS:
+            tally.ok()
+        else:
+            yield _out_of_order(rule, less, more, verdict, policy)
     yield from _squares(evidence, tally)
     yield from _dice(evidence, tally)
     yield from _joint(evidence, tally)
@@ -73,11 +75,37 @@ def at_most(less: Reported, more: Reported, policy: Rounding | None = None) -> b
     return less.at(decimals, policy)[0] <= more.at(decimals, policy)[1]
 
 
-def _pass_at_k(evidence: Evidence) -> list[Order]:
-    """Orders of the pass@k columns that occur."""
-    roles = {role for group in evidence.groups.values() for role in group if role.startswith("pass@")}
-    counts = sorted(int(role[5:]) for role in roles if role[5:].isdigit())
-    return [Order(f"pass@{j}", f"pass@{k}", "more attempts solve no fewer") for j, k in pairwise(counts)]
+AT_K = re.compile(r"(.*?\b)?(pass|mr|r|recall|hits?|hr|hit rate|success|acc|accuracy|mrr)( ?@ ?|_at_| at )(\d+)")
+"""Metrics that cannot fall when k grows; precision and NDCG can."""
+THRESHOLDS = frozenset({25, 30, 40, 50, 60, 70, 75, 80, 90, 95})
+"""Where both are among these, k may be an overlap in percent, which finds less when it grows."""
+
+
+def _at_k(evidence: Evidence) -> Iterator[tuple[Order, Number, Number]]:
+    """Neighbouring k of one metric and group, with the order they must be in."""
+    index: dict[tuple[str, str], dict[int, list[Number]]] = defaultdict(lambda: defaultdict(list))
+    for number in evidence.numbers:
+        match = AT_K.fullmatch(fold(number.claim.role or number.scope.metric))
+        if match and (group := group_of(number.claim)):
+            index[group, f"{match[1] or ''}{match[2]}@"][int(match[4])].append(number)
+    for (_, name), by_k in index.items():
+        for j, k in pairwise(sorted(by_k)):
+            if _rises(name, j, k):
+                rule = Order(
+                    f"{name}{j}", f"{name}{k}", WHY.get(name, "what is among the first j is among the first k")
+                )
+                for less, more in evidence.aligned([by_k[j], by_k[k]]):
+                    yield rule, less, more
+
+
+def _rises(name: str, j: int, k: int) -> bool:
+    """Whether the metric cannot fall from j to k, and no other rule of this check says so."""
+    overlaps = {j, k} <= THRESHOLDS and not name.startswith("pass")
+    as_top = name.startswith("acc") and {j, k} == {1, 5}
+    return not (overlaps or as_top)
+
+
+WHY = {"pass@": "more attempts solve no fewer"}
 
 
 def _out_of_order(rule: Order, less: Number, more: Number, verdict: Verdict, policy: Rounding) -> Finding:
