@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -15,6 +15,8 @@ from benchmark.identity import hash_resolved, resolved_cell
 from benchmark.initializer import Initializer
 from benchmark.registry import Registry
 from benchmark.spec.load import LoadedExperiment, load_experiment
+from benchmark.spec.models import Experiment
+from benchmark.spec.problems import suggestion
 from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask
 from benchmark.task import Task
 
@@ -32,6 +34,10 @@ __all__ = [
 
 Action = Literal["run", "reuse", "same", "skip", "broken"]
 """`same`: its numbers are those of an earlier line of the plan; `broken`: its plugin cannot be used."""
+
+MOST_CELLS = 1_000_000
+"""Cells of one plan; more would take gigabytes to list."""
+SEEDS_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -89,11 +95,8 @@ class Selection:
 
     def takes(self, task: str, initializer: str, seed: int) -> bool:
         """Whether a cell is meant."""
-        return (
-            (not self.tasks or any(fnmatchcase(task, glob) for glob in self.tasks))
-            and (not self.initializers or any(fnmatchcase(initializer, glob) for glob in self.initializers))
-            and (not self.seeds or seed in self.seeds)
-        )
+        wanted = not self.seeds or seed in self.seeds
+        return wanted and named(task, self.tasks) and named(initializer, self.initializers)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Selection:
@@ -168,29 +171,52 @@ def build_plan(
         seconds: (task name, initialiser name) → seconds per cell, as far as known.
 
     Raises:
-        UsageError: nothing is selected.
+        UsageError: nothing is selected, or more than can be planned.
     """
     planner = Planner(loaded, finished or {}, failed or {}, force)
     chosen = selection or Selection()
-    cells = tuple(
-        planner.plan(task, initializer, seed)
-        for task in loaded.tasks
-        for initializer in loaded.initializers
-        for seed in loaded.seeds
-        if chosen.takes(task.name, initializer.name, seed)
-    )
-    if not cells:
+    tasks = [task for task in loaded.tasks if named(task.name, chosen.tasks)]
+    initializers = [one for one in loaded.initializers if named(one.name, chosen.initializers)]
+    seeds = [seed for seed in loaded.seeds if not chosen.seeds or seed in chosen.seeds]
+    if (size := len(tasks) * len(initializers) * len(seeds)) > MOST_CELLS:
+        raise UsageError(
+            f"{loaded.name} has {size} cells ({len(tasks)} tasks × {len(initializers)} initializers × {len(seeds)} "
+            f"seeds); at most {MOST_CELLS} can be planned at once: ask for fewer with --task, --initializer or --seeds"
+        )
+    if not size:
         raise UsageError(nothing_selected(loaded, chosen))
+    cells = tuple(planner.plan(task, one, seed) for task in tasks for one in initializers for seed in seeds)
     return Plan(loaded, cells, seconds or {}, chosen)
+
+
+def named(name: str, globs: Sequence[str]) -> bool:
+    """Whether a name matches one of the patterns; without any, every name does."""
+    return not globs or any(fnmatchcase(name, glob) for glob in globs)
 
 
 def nothing_selected(loaded: LoadedExperiment, chosen: Selection) -> str:
     """The error about an empty selection, with what there is."""
-    asked = [*chosen.tasks, *chosen.initializers, *map(str, chosen.seeds)]
-    tasks = ", ".join(task.name for task in loaded.tasks)
-    initializers = ", ".join(initializer.name for initializer in loaded.initializers)
-    seeds = ", ".join(map(str, loaded.seeds))
-    return f"nothing selected by {', '.join(asked)}; tasks: {tasks}; initializers: {initializers}; seeds: {seeds}"
+    tasks = [task.name for task in loaded.tasks]
+    initializers = [one.name for one in loaded.initializers]
+    parts = [*unmatched("task", chosen.tasks, tasks), *unmatched("initializer", chosen.initializers, initializers)]
+    if chosen.seeds and not set(chosen.seeds) & set(loaded.seeds):
+        asked = ", ".join(map(str, chosen.seeds))
+        parts.append(f"--seed {asked} is none of the seeds {shown_seeds(loaded.seeds)}")
+    return f"nothing selected: {'; '.join(parts)}"
+
+
+def unmatched(option: str, globs: Sequence[str], known: Sequence[str]) -> list[str]:
+    """What is wrong with the patterns of one filter when none of them matches; nothing when one does."""
+    if any(named(name, globs) for name in known):
+        return []
+    listed = f"; known: {', '.join(known)}"
+    return [f"--{option} '{glob}' matches nothing{suggestion(glob, known) or listed}" for glob in globs]
+
+
+def shown_seeds(seeds: Sequence[int]) -> str:
+    """The first seeds, and how many more."""
+    more = f" and {len(seeds) - SEEDS_SHOWN} more" if len(seeds) > SEEDS_SHOWN else ""
+    return ", ".join(map(str, seeds[:SEEDS_SHOWN])) + more
 
 
 class Planner:
@@ -210,7 +236,7 @@ class Planner:
     def plan(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> PlannedCell:
         """One line."""
         key = (task.name, initializer.name)
-        if (reason := self.excluded(*key, seed)) is not None:
+        if (reason := left_out(self.loaded.experiment, *key, seed)) is not None:
             return self.line(task, initializer, seed, "skip", reason)
         if key not in self.answers:
             self.answers[key] = obstacle(task, initializer)
@@ -247,15 +273,12 @@ class Planner:
             return "run", f"failed before ({self.failed[cell.id]})"
         return "run", "new"
 
-    def excluded(self, task: str, initializer: str, seed: int) -> str | None:
-        """The spec's reason for leaving a cell out."""
-        experiment = self.loaded.experiment
-        if experiment.include and not any(matches(rule, task, initializer, seed) for rule in experiment.include):
-            return "not among the cells the spec includes"
-        for rule in experiment.exclude:
-            if matches(rule, task, initializer, seed):
-                return rule.reason
-        return None
+
+def left_out(experiment: Experiment, task: str, initializer: str, seed: int) -> str | None:
+    """The spec's reason for leaving a cell out."""
+    if experiment.include and not any(matches(rule, task, initializer, seed) for rule in experiment.include):
+        return "not among the cells the spec includes"
+    return next((rule.reason for rule in experiment.exclude if matches(rule, task, initializer, seed)), None)
 
 
 def matches(rule: Any, task: str, initializer: str, seed: int) -> bool:
@@ -271,10 +294,9 @@ def obstacle(task: ResolvedTask, initializer: ResolvedInitializer) -> tuple[Acti
     """Why a task cannot be run with an initialiser, at any seed; None when it can."""
     if task.skipped is not None:
         return "skip", task.skipped
-    broken = task.broken or initializer.broken
     started = initializer.by_task.get(task.name)
-    if broken or task.task is None or started is None:
-        return "broken", f"broken plugin: {broken}"
+    if task.task is None or started is None:
+        return "broken", f"broken plugin: {task.broken or initializer.broken}"
     try:
         reason = task.task.missing_data() or started.unsupported(task.task)
     except Exception as error:  # third-party code may raise anything; it must not stop the other cells

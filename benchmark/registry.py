@@ -251,8 +251,16 @@ class Registry:
         """What to say after an unknown name: near names, and plugin files that could not be run."""
         from benchmark.spec.problems import hint
 
-        broken = "".join(f"; plugin {path} could not be run ({last_line(e)})" for path, e in self.broken_files.items())
-        return hint(name, self.names(kind)) + broken
+        return hint(name, self.names(kind)) + "".join(f"; {notice}" for notice in self.broken_notices())
+
+    def broken_notices(self) -> tuple[str, ...]:
+        """For each plugin file that could not be run, that it could not and why."""
+        from benchmark.spec.catalog import shown_path
+
+        return tuple(
+            f"plugin {shown_path(Path(path))} could not be run ({last_line(error)})"
+            for path, error in self.broken_files.items()
+        )
 
     def add_file(self, path: Path, sha256: str | None = None) -> PluginFile:
         """Run a user's Python file and register what it declares. Adding the same file again changes nothing.

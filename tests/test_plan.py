@@ -136,10 +136,24 @@ def test_a_selection_takes_part_of_the_grid(load, selection, count):
 
 def test_selecting_nothing_is_an_error_that_lists_what_there_is(load):
     loaded = load("tasks: toy\ninitializers: [plain, picky]\n")
-    with pytest.raises(
-        UsageError, match=r"nothing selected by x\*; tasks: toy; initializers: plain, picky; seeds: 0, 1"
-    ):
+    with pytest.raises(UsageError, match=r"^nothing selected: --task 'x\*' matches nothing; known: toy$"):
         build_plan(loaded, selection=Selection(tasks=("x*",)))
+    with pytest.raises(UsageError, match=r"--seed 7 is none of the seeds 0, 1$"):
+        build_plan(loaded, selection=Selection(seeds=(7,)))
+
+
+def test_a_misspelt_filter_is_answered_with_the_near_name(load):
+    loaded = load("tasks: toy\ninitializers: [plain, picky]\n")
+    with pytest.raises(UsageError, match="--initializer 'plian' matches nothing; did you mean 'plain'"):
+        build_plan(loaded, selection=Selection(initializers=("plian",)))
+
+
+def test_a_plan_too_large_to_list_is_refused_before_it_is_made(load, monkeypatch):
+    monkeypatch.setattr("benchmark.plan.MOST_CELLS", 5)
+    loaded = load("tasks: toy\ninitializers: [plain, picky]\n", seeds=3)
+    with pytest.raises(UsageError, match=r"has 6 cells \(1 tasks? × 2 initializers × 3 seeds\); at most 5"):
+        build_plan(loaded)
+    assert len(build_plan(loaded, selection=Selection(initializers=("plain",))).cells) == 3
 
 
 def test_the_estimate_comes_from_cells_that_ran_and_counts_the_others(load):

@@ -41,25 +41,30 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """Seeds named by `text`, sorted, without repeats.
 
     Raises:
-        ValueError: not a count, a list or a range, or it names no seed.
+        ValueError: not a count, a list or a range, or it names no seed, too many or one too large.
     """
+    from benchmark.seeds import check_seeds, seed_range
+
     text = text.strip()
     try:
         if text.isdecimal():
-            seeds = set(range(int(text)))
+            bounds = [(0, int(text) - 1)]
         else:
-            seeds = {seed for part in text.split(",") if part.strip() for seed in seed_range(part)}
+            bounds = [seed_bounds(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise ValueError(f"expected a count (5), a list (0,1,7) or a range (0-4), found '{text}'") from None
+        found = text if len(text) <= 60 else f"{text[:60]}..."
+        raise ValueError(f"expected a count (5), a list (0,1,7) or a range (0-4), found '{found}'") from None
+    seeds = {seed for first, last in bounds for seed in seed_range(first, last)}
     if not seeds:
         raise ValueError(f"'{text}' names no seed; a count must be at least 1, a range must not fall")
+    check_seeds(tuple(seeds))
     return tuple(sorted(seeds))
 
 
-def seed_range(part: str) -> range:
-    """`7` → 7; `2-4` → 2, 3, 4."""
+def seed_bounds(part: str) -> tuple[int, int]:
+    """`7` → 7, 7; `2-4` → 2, 4."""
     first, dash, last = part.strip().partition("-")
-    return range(int(first), int(last if dash else first) + 1)
+    return int(first), int(last if dash else first)
 
 
 def store_option() -> Option[Any]:

@@ -9,10 +9,11 @@ from pathlib import Path
 from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, UsageError
 from benchmark.registry import Kind, Registry
+from benchmark.seeds import check_seeds, seed_range
 from benchmark.spec.catalog import Catalog, shown_path
 from benchmark.spec.marks import InvalidSpecError, Problem
 from benchmark.spec.models import Experiment
-from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver
+from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver, written_profile
 from benchmark.spec.source import Node, load_source, parse
 
 FAMILIES: tuple[Kind, ...] = ("task", "initializer")
@@ -88,26 +89,22 @@ def load_experiment(
     tasks, initializers = resolver.grid(root, used, joined)
     if problems or experiment is None:
         raise InvalidSpecError(problems)
+    notices = (*([notice] if notice else ()), *resolver.notices, *registry.broken_notices())
     return LoadedExperiment(
         experiment, used, chosen_seeds(seeds, experiment), tasks, initializers, registry,
-        path, source.text, source.sha256, (*([notice] if notice else ()), *resolver.notices),
+        path, source.text, source.sha256, notices,
     )  # fmt: skip
-
-
-def written_profile(root: Node) -> str:
-    """The profile an experiment file asks for, read from the tree so that a faulty file is checked at it too."""
-    written = root.child("profile")
-    default = str(Experiment.model_fields["profile"].default)
-    return written.value if written and isinstance(written.value, str) else default
 
 
 def chosen_seeds(seeds: Sequence[int] | int | None, experiment: Experiment) -> tuple[int, ...]:
     """The seeds asked for, or the experiment's."""
     if seeds is None:
         return experiment.seed_list
-    chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
-    if not chosen or min(chosen) < 0:
-        raise UsageError(f"expected at least one seed, none negative, found {seeds}")
+    try:
+        chosen = tuple(seed_range(0, seeds - 1)) if isinstance(seeds, int) else tuple(dict.fromkeys(seeds))
+        check_seeds(chosen)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     return chosen
 
 

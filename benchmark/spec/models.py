@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from benchmark.parameters import Parameters
+from benchmark.seeds import LARGEST_SEED, MOST_SEEDS
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=80)]
 ParameterMap = dict[str, Any]
@@ -167,7 +169,9 @@ class CheckSetting(Parameters):
     """Task, initialiser or metric names the check leaves alone, `*` and `?` allowed."""
 
 
-SeedNumber = Annotated[int, Field(ge=0, lt=2**63)]
+SeedCount = Annotated[int, Field(ge=1, le=MOST_SEEDS)]
+SeedNumber = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+SeedList = Annotated[tuple[SeedNumber, ...], Field(max_length=MOST_SEEDS)]
 
 
 class Experiment(Parameters):
@@ -181,7 +185,7 @@ class Experiment(Parameters):
     """What is asked, and of which publication."""
     profile: Name = "compact"
     """Scale: `compact` (two CPU cores) or `paper` (as published); `--profile` overrides it."""
-    seeds: Annotated[int, Field(ge=1, le=100_000)] | tuple[SeedNumber, ...] = 5
+    seeds: SeedCount | SeedList = 5
     """A count n for seeds 0 to n − 1, or a list of seeds; `--seeds` overrides it."""
     tasks: Selection
     """Tasks, by name or as `{name, as, parameters}`."""
@@ -202,16 +206,17 @@ class Experiment(Parameters):
     checks: dict[str, CheckSetting] = Field(default_factory=dict)
     """Check id → severity, threshold and exceptions of `bench check`."""
 
-    @model_validator(mode="after")
-    def seeds_are_named_once(self) -> Experiment:
+    @field_validator("seeds")
+    @classmethod
+    def seeds_are_named_once(cls, seeds: int | tuple[int, ...]) -> int | tuple[int, ...]:
         """A seed listed twice would count twice."""
-        if isinstance(self.seeds, tuple):
-            if not self.seeds:
-                raise ValueError("'seeds' is an empty list; name at least one seed")
-            if len(set(self.seeds)) < len(self.seeds):
-                twice = sorted({seed for seed in self.seeds if self.seeds.count(seed) > 1})
-                raise ValueError(f"'seeds' names {', '.join(map(str, twice))} more than once")
-        return self
+        if isinstance(seeds, tuple):
+            if not seeds:
+                raise ValueError("an empty list; name at least one seed")
+            twice = [seed for seed, count in Counter(seeds).items() if count > 1]
+            if twice:
+                raise ValueError(f"{', '.join(map(str, sorted(twice)))} listed more than once")
+        return seeds
 
     @property
     def name(self) -> str:

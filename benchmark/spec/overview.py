@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, get_args
 
 from benchmark.errors import BenchError, PluginError
@@ -86,6 +87,11 @@ def families(registry: Registry) -> list[dict[str, Any]]:
                 entry.get()
             error = {"problem": entry.reason, "traceback": entry.error}
             lines.append({"kind": kind, "name": entry.name, "origin": entry.origin, **error})
+    listed = {line["origin"] for line in lines}
+    for path, trace in registry.broken_files.items():
+        if path not in listed:  # no name can be read from its text
+            error = {"problem": trace.strip().splitlines()[-1], "traceback": trace}
+            lines.append({"kind": "file", "name": Path(path).name, "origin": path, **error})
     return lines
 
 
@@ -157,6 +163,8 @@ def of_spec(kind: Kind, name: str, file: SpecFile | None, registry: Registry, ca
 def of_profile(resolver: Resolver, spec: TaskSpec, reference: Node, profile: str) -> dict[str, Any] | None:
     """A task at one profile: parameters, metrics, shape and reference rows."""
     resolved = resolver.task(Selected(name=spec.name), reference, profile)
+    if resolved is not None and resolved.broken:
+        resolver.note(reference.mark, resolved.broken)
     if resolved is None or resolved.task is None:
         return None
     task = resolved.task
@@ -177,7 +185,9 @@ def of_overrides(resolver: Resolver, spec: InitializerSpec, tree: Node) -> dict[
     found = {}
     for number in (None, *range(len(spec.overrides))):
         chosen = () if number is None else (number,)
-        made = resolver.check(family, initializer_parameters(tree, chosen) or Node(tree.mark, {}), spec.name)
+        made, broken = resolver.made(family, initializer_parameters(tree, chosen) or Node(tree.mark, {}), spec.name)
+        if broken:
+            resolver.note(tree.mark, broken)
         label = "everywhere" if number is None else where(spec.overrides[number].when.model_dump())
         found[label] = {"parameters": parameters_of(made)} if made else None
     return found

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from benchmark.errors import PluginError
 from benchmark.spec.marks import Mark, Problem
 from benchmark.spec.source import Node, core_schema, kind_of
 
@@ -24,15 +25,18 @@ def validated(model: type[Model], node: Node, subject: str) -> tuple[Model | Non
 
     Pydantic's conversions are welcome where a list fills a tuple or 3 a float; a quoted number or `true` for a number,
     or `yes` for `true`, is refused.
+
+    Raises:
+        PluginError: a check of the model's own raised something else than pydantic expects.
     """
     try:
         made = model.model_validate(node.plain())
+        dumped = made.model_dump(by_alias=True)
     except ValidationError as error:
         return None, problems_of(model, node, subject, error.errors(include_url=False))
     except Exception as error:  # a third party's validator may raise anything
-        message = f"the check of {subject} failed with {type(error).__name__}: {error}"
-        return None, [Problem(node.mark, message)]
-    converted = conversions(node, made.model_dump(by_alias=True), "")
+        raise PluginError(f"the check of {subject} failed with {type(error).__name__}: {error}") from error
+    converted = conversions(node, dumped, "")
     return (None, converted) if converted else (made, [])
 
 

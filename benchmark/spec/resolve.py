@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchmark.cell import PluginFile
-from benchmark.errors import PluginError, SpecError
+from benchmark.errors import PluginError, SpecError, UsageError
 from benchmark.initializer import Initializer
 from benchmark.registry import Kind, Registry, names_in
 from benchmark.spec.catalog import Catalog, SpecFile, SpecKind, shown_path
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source
-from benchmark.spec.models import InitializerSpec, Override, Selected, TaskSpec, When
+from benchmark.spec.models import Experiment, InitializerSpec, Override, Selected, TaskSpec, When
 from benchmark.spec.problems import hint, validated
 from benchmark.spec.source import Node, load_source, merged, parse, read_file
 from benchmark.task import Task
@@ -54,8 +54,9 @@ class ResolvedInitializer:
     name: str
     spec: InitializerSpec
     by_task: dict[str, Initializer] = field(default_factory=dict)
-    """Task name → initialiser; empty when its family cannot be used."""
+    """Task name → initialiser, without tasks it cannot be used on; empty when its family cannot be used."""
     broken: str | None = None
+    """Why it cannot be used on the tasks that are not in `by_task`."""
 
     @property
     def title(self) -> str:
@@ -74,6 +75,10 @@ class Resolver:
         """One problem for each task that lacks the profile and has no stand-in."""
         self.stood_in: list[Problem] = []
         """The same for each task that has one: a problem only when no task has the profile."""
+        self.stand_ins: set[str] = set()
+        """Their stand-ins."""
+        self.profiles: set[str] = set()
+        """Profiles of the tasks that lack the asked one."""
         self.notices: list[str] = []
         """What the user should be told beside problems."""
         self.read: dict[tuple[SpecKind, str], tuple[Any, Node] | None] = {}
@@ -83,6 +88,13 @@ class Resolver:
         value, problems = validated(model, node, subject)
         self.problems += problems
         return value
+
+    def made(self, family: type[Any], node: Node, subject: str) -> tuple[Any, str | None]:
+        """A family's object, or why its own checks failed; what the user wrote wrongly is noted as problems."""
+        try:
+            return self.check(family, node, subject), None
+        except PluginError as error:
+            return None, str(error)
 
     def note(self, mark: Mark, message: str, *related: tuple[str, Mark]) -> None:
         """Keep a problem."""
@@ -98,22 +110,31 @@ class Resolver:
         `joined`: for each kind, names that join the grid → the file that brings them.
         """
         joined = joined or {}
-        chosen = self.joined("task", self.selection(root, "tasks"), joined.get("task", {}))
-        tasks = tuple(t for selected, node in chosen if (t := self.task(selected, node, profile)))
-        self.check_profile(root, profile, len(chosen))
+        wanted = self.joined("task", self.selection(root, "tasks"), joined.get("task", {}))
+        tasks = tuple(t for selected, node in wanted if (t := self.task(selected, node, profile)))
+        self.check_profile(root, profile, len(wanted))
         chosen = self.joined("initializer", self.selection(root, "initializers"), joined.get("initializer", {}))
         initializers = tuple(i for selected, node in chosen if (i := self.initializer(selected, node, tasks, profile)))
-        self.check_rules(root, tasks, initializers)
+        names = {"task": [one.shown for one, _ in wanted], "initializer": [one.shown for one, _ in chosen]}
+        self.check_rules(root, names, tasks)
         return tasks, initializers
 
     def check_profile(self, root: Node, profile: str, tasks: int) -> None:
-        """When no task has the profile, it is the profile that is wrong, and said once."""
+        """When no task has the profile, it is the profile that is wrong, and said once.
+
+        Raises:
+            UsageError: the wrong profile stands not in the experiment but in the command.
+        """
         found, written = self.without_profile, root.child("profile")
         lacking = [*found, *self.stood_in]
         if lacking and len(lacking) == tasks:
-            mark = written.mark if written and written.value == profile else root.mark
-            _, quoted, tip = lacking[0].message.partition(f"profile '{profile}'")
-            found = [Problem(mark, f"no task of this experiment has a {quoted}{tip}")]
+            message = f"no task of this experiment has a profile '{profile}'{hint(profile, sorted(self.profiles))}"
+            if not found:
+                verb = "stands" if len(self.stand_ins) == 1 else "stand"
+                message += f"; {', '.join(sorted(self.stand_ins))} {verb} in"
+            if profile != written_profile(root):
+                raise UsageError(f"{root.mark.source.path}: {message}")
+            found = [Problem(written.mark if written else root.mark, message)]
         self.problems += found
 
     def selection(self, root: Node, key: str) -> list[tuple[Selected, Node]]:
@@ -163,18 +184,22 @@ class Resolver:
             return None
         spec, tree = read
         if spec.profiles and profile not in spec.profiles:
+            self.profiles |= {*spec.profiles}
             message = f"task '{spec.name}' has no profile '{profile}'{hint(profile, spec.profiles)}"
             if spec.stand_in is None:
                 self.without_profile.append(Problem(name_mark(node), message))
                 return None
             reason = f"{spec.name} has no {profile} profile; {spec.stand_in} stands in"
+            self.stand_ins.add(spec.stand_in)
             self.stood_in.append(Problem(name_mark(node), f"{message}; {spec.stand_in} stands in"))
             return ResolvedTask(selected.shown, spec, None, skipped=reason) if self.check_stand_in(*read) else None
         family, broken = self.family("task", spec.family, tree)
         if family is None:
             return ResolvedTask(selected.shown, spec, None, broken) if broken else None
         tree = merged(task_parameters(tree, profile), node.child("parameters")) or Node(node.mark, {})
-        task = self.check(family, tree, f"the parameters of task '{selected.shown}' at profile {profile}")
+        task, broken = self.made(family, tree, f"the parameters of task '{selected.shown}' at profile {profile}")
+        if broken:
+            return ResolvedTask(selected.shown, spec, None, broken)
         if task is None or not self.check_primary(spec, read[1], task):
             return None
         return ResolvedTask(selected.shown, spec, task)
@@ -208,26 +233,29 @@ class Resolver:
         family, broken = self.family("initializer", spec.family, tree)
         if family is None:
             return ResolvedInitializer(selected.shown, spec, broken=broken) if broken else None
-        made: dict[tuple[int, ...], Initializer | None] = {}
+        made: dict[tuple[int, ...], tuple[Initializer | None, str | None]] = {}
         by_task = {}
         for task in tasks or (None,):  # without a usable task the parameters are checked all the same
             matching = matching_overrides(spec.overrides, task, profile) if task else ()
             if matching not in made:
                 parameters = merged(initializer_parameters(tree, matching), node.child("parameters"))
                 subject = f"the parameters of initializer '{selected.shown}'"
-                made[matching] = self.check(family, parameters or Node(node.mark, {}), subject)
-            if task and (resolved := made[matching]) is not None:
+                made[matching] = self.made(family, parameters or Node(node.mark, {}), subject)
+            resolved, failure = made[matching]
+            broken = broken or failure
+            if task and resolved is not None:
                 by_task[task.name] = resolved
-        return ResolvedInitializer(selected.shown, spec, by_task)
+        return ResolvedInitializer(selected.shown, spec, by_task, broken)
 
-    def check_rules(
-        self, root: Node, tasks: Sequence[ResolvedTask], initializers: Sequence[ResolvedInitializer]
-    ) -> None:
-        """Patterns of include, exclude and tables must match something, or they are typing errors."""
-        names = {"task": [task.name for task in tasks], "initializer": [i.name for i in initializers]}
+    def check_rules(self, root: Node, names: Mapping[str, Sequence[str]], tasks: Sequence[ResolvedTask]) -> None:
+        """Patterns of include, exclude and tables must match something, or they are typing errors.
+
+        `names` are all that are listed, by kind; `tasks` are those without problems of their own.
+        """
         if not all(names.values()):
             return
-        metrics = [metric.name for task in tasks if task.task for metric in task.task.metrics()]
+        complete = len(tasks) == len(names["task"]) and all(task.task or task.skipped for task in tasks)
+        metrics = [metric.name for task in tasks if task.task for metric in task.task.metrics()] if complete else []
         known = {**names, "tasks": names["task"], "initializers": names["initializer"], "metrics": metrics}
         for section in ("include", "exclude", "tables"):
             rules = root.child(section)
@@ -286,7 +314,14 @@ class Resolver:
 
     def broken_files(self) -> str:
         """Plugin files that could not be run, which may be why a name is unknown."""
-        return "".join(f"; plugin {shown_path(Path(path))} could not be run" for path in self.registry.broken_files)
+        return "".join(f"; {notice}" for notice in self.registry.broken_notices())
+
+
+def written_profile(root: Node) -> str:
+    """The profile an experiment file asks for, read from the tree so that a faulty file is checked at it too."""
+    written = root.child("profile")
+    default = str(Experiment.model_fields["profile"].default)
+    return written.value if written and isinstance(written.value, str) else default
 
 
 def reference(name: str, path: str) -> Node:

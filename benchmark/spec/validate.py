@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from benchmark.plan import left_out
 from benchmark.registry import Kind, Registry
 from benchmark.spec.catalog import Catalog, shown_path
-from benchmark.spec.load import add_plugins, written_profile
+from benchmark.spec.load import add_plugins
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source, in_order
 from benchmark.spec.models import Experiment, InitializerSpec, TaskSpec
 from benchmark.spec.problems import hint
-from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver, initializer_parameters, task_parameters
+from benchmark.spec.resolve import (
+    ResolvedInitializer,
+    ResolvedTask,
+    Resolver,
+    initializer_parameters,
+    task_parameters,
+    written_profile,
+)
 from benchmark.spec.source import Node, load_source, parse
 
 Known = Mapping[str, Callable[[], Iterable[str]]]
@@ -39,8 +48,11 @@ def validate_file(path: Path, *, plugins: Iterable[str | Path] = (), known: Know
     resolver = Resolver(registry, Catalog.discover(beside), problems)
     kind = next(iter(root.keys), "")
     if kind == "experiment":
-        resolver.check(Experiment, root, "the experiment")
-        check_usable(resolver, root, *resolver.grid(root, written_profile(root)))
+        experiment = resolver.check(Experiment, root, "the experiment")
+        tasks, initializers = resolver.grid(root, written_profile(root))
+        check_usable(resolver, root, tasks, initializers)
+        if experiment is not None and tasks and initializers:
+            check_something_is_left(resolver, root, experiment, tasks, initializers)
         check_names(resolver, root, path, known or {})
     elif kind == "task":
         validate_task(resolver, root)
@@ -60,6 +72,20 @@ def check_usable(
         for one in chosen:
             if one.broken:
                 resolver.note(root.key_mark(key), one.broken)
+
+
+def check_something_is_left(
+    resolver: Resolver,
+    root: Node,
+    experiment: Experiment,
+    tasks: Sequence[ResolvedTask],
+    initializers: Sequence[ResolvedInitializer],
+) -> None:
+    """`include` and `exclude` that leave no cell are a mistake."""
+    cells = product((task.name for task in tasks), (one.name for one in initializers), experiment.seed_list)
+    if all(left_out(experiment, *cell) is not None for cell in cells):
+        key = "exclude" if experiment.exclude else "include"
+        resolver.note(root.key_mark(key), f"'{key}' leaves no cell of this experiment to run")
 
 
 def check_names(resolver: Resolver, root: Node, path: Path, known: Known) -> None:
@@ -89,7 +115,7 @@ def validate_task(resolver: Resolver, root: Node) -> None:
     for profile in [key for key, _ in profiles.items()] if profiles else [""]:
         tree = task_parameters(root, profile) or Node(root.mark, {})
         at = f" at profile {profile}" if profile else ""
-        task = resolver.check(family, tree, f"the parameters of the task{at}") if family else None
+        task = noted(resolver, family, tree, f"the parameters of the task{at}") if family else None
         if task is not None and spec is not None:
             resolver.check_primary(spec, root, task)
 
@@ -103,7 +129,15 @@ def validate_initializer(resolver: Resolver, root: Node) -> None:
     for chosen in ((), *((number,) for number in range(overrides))):
         tree = initializer_parameters(root, chosen) or Node(root.mark, {})
         if family:
-            resolver.check(family, tree, "the parameters of the initializer")
+            noted(resolver, family, tree, "the parameters of the initializer")
+
+
+def noted(resolver: Resolver, family: type[Any], tree: Node, subject: str) -> Any:
+    """A family's object; unlike in a run, a check of its own that raises is a problem here."""
+    made, broken = resolver.made(family, tree, subject)
+    if broken:
+        resolver.note(tree.mark, broken)
+    return made
 
 
 def usable(resolver: Resolver, kind: Kind, root: Node) -> type[Any] | None:

@@ -131,6 +131,19 @@ def test_seeds_that_name_nothing_are_refused(text):
         parse_seeds(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("9" * 20, "at most 10000 seeds"), ("0-9999999999999", "at most 10000 seeds"), ("0-9999,20000", "at most"),
+        ("10001", "at most 10000"), (f"{2**63},", "a seed is a whole number"), ("9" * 5000, "expected a count"),
+    ],
+)  # fmt: skip
+def test_too_many_or_too_large_seeds_are_refused_before_anything_is_made_of_them(text, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        parse_seeds(text)
+    assert parse_seeds(f"10000,{2**63 - 1}") == (10_000, 2**63 - 1)
+
+
 def test_json_is_strict_and_keeps_nan_apart_from_null(capsys):
     emit_json({"a": float("nan"), "b": None, "c": (float("-inf"), 0.1), 3: True})
     shown = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))

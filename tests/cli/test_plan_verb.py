@@ -98,7 +98,7 @@ def test_an_invalid_spec_and_an_empty_selection_are_usage_errors(capsys, tmp_pat
     assert "bad.yaml:2:8: 'tasks' should have at least 1 item" in err
     code, _, err = run(capsys, "e.yaml", "--task", "nope")
     assert code == 2
-    assert "nothing selected by nope; tasks: toy, small" in err
+    assert "nothing selected: --task 'nope' matches nothing; known: toy, small" in err
 
 
 LINEAR = """experiment: c

@@ -212,7 +212,7 @@ def test_events_are_one_strict_json_object_per_line(finished):
 
 
 def test_nothing_selected_is_a_usage_error(project):
-    assert "nothing selected by nope" in project.run("--task", "nope", code=2)
+    assert "nothing selected: --task 'nope' matches nothing" in project.run("--task", "nope", code=2)
 
 
 def test_an_unknown_execution_mode_backend_or_device_is_a_usage_error(project):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from benchmark.errors import PluginError, SpecError, UsageError
+from benchmark.plan import build_plan
+from benchmark.registry import Registry
 from benchmark.spec.load import load_experiment
 from benchmark.spec.marks import InvalidSpecError
+from benchmark.spec.overview import families
+from benchmark.spec.validate import validate_file
 
 TOY = Path(__file__).parent / "toy_plugin.py"
 
@@ -84,8 +89,8 @@ def test_seeds_are_the_spec_s_unless_others_are_asked_for(project, given, seeds)
     assert load_experiment("e", seeds=given).seeds == seeds
 
 
-@pytest.mark.parametrize("given", [0, (), (-1,)])
-def test_no_seed_or_a_negative_one_is_refused(project, given):
+@pytest.mark.parametrize("given", [0, (), (-1,), (2**63,), 10_001, 10**20])
+def test_no_seed_too_many_or_one_out_of_range_is_refused(project, given):
     with pytest.raises(UsageError, match="seed"):
         load_experiment("e", seeds=given)
 
@@ -122,8 +127,17 @@ def test_an_unreadable_plugin_file_is_told_at_its_place(project):
 
 
 def test_an_unknown_profile_of_the_command_line_is_refused(project):
-    with pytest.raises(InvalidSpecError, match="profile 'papr'; did you mean 'paper'"):
-        load_experiment("e", profile="papr")
+    project("tasks/other.yaml", "task: other\nfamily: toy\nprofiles: {paper: {size: 4}}\n")
+    project("x.yaml", (
+        f"experiment: x\nplugins: {TOY}\ntasks: [sized, other]\ninitializers: plain\n"
+        "tables: [{title: t, tasks: sized, metrics: loss}]\n"
+    ))  # fmt: skip
+    with pytest.raises(
+        UsageError, match=r"^x\.yaml: no task of this experiment has a profile 'papr'; did you mean 'paper'"
+    ):
+        load_experiment("x.yaml", profile="papr")
+    with pytest.raises(InvalidSpecError, match=r"^1 problem in"):  # one of the tasks has it
+        load_experiment("x.yaml", profile="compact")
 
 
 def test_a_name_two_files_claim_stops_only_specs_that_use_it(project):
@@ -133,7 +147,7 @@ def test_a_name_two_files_claim_stops_only_specs_that_use_it(project):
     assert load_experiment("specs/e.yaml").name == "e"
 
 
-def test_a_third_party_s_own_check_that_raises_is_a_problem_not_a_crash(project):
+def test_a_third_party_s_own_check_that_raises_breaks_its_own_cells_only(project):
     project("odd.py", (
         "from pydantic import model_validator\nfrom benchmark.initializer import Initializer\n"
         "from benchmark.registry import initializer\n\n\n@initializer('odd')\nclass Odd(Initializer):\n"
@@ -141,7 +155,25 @@ def test_a_third_party_s_own_check_that_raises_is_a_problem_not_a_crash(project)
         "    def apply(self, model, context):\n        pass\n"
     ))  # fmt: skip
     project("x.yaml", f"experiment: x\nplugins: [{TOY}, odd.py]\ntasks: toy\ninitializers: [plain, odd]\n")
-    with pytest.raises(InvalidSpecError, match="failed with KeyError: 'lost'"):
+    loaded = load_experiment("x.yaml")
+    assert loaded.initializer("odd").broken.endswith("failed with KeyError: 'lost'")
+    assert {line.initializer: line.action for line in build_plan(loaded).cells} == {"plain": "run", "odd": "broken"}
+    assert [problem.message.rpartition(" failed ")[2] for problem in validate_file(Path("x.yaml"))] == [
+        "with KeyError: 'lost'"
+    ]
+
+
+@pytest.mark.parametrize("fault", ["raise RuntimeError('no licence')", "import sys; sys.exit(7)", "def"])
+def test_a_plugin_that_fails_before_it_names_anything_is_told_with_the_reason(project, fault):
+    project("dead.py", f"{fault}\n")
+    (notice,) = load_experiment("e", plugins=["dead.py"]).notices
+    assert notice.startswith("plugin dead.py could not be run (")
+    registry = Registry.discover()
+    registry.add_file(Path("dead.py"))
+    (line,) = [line for line in families(registry) if line["kind"] == "file"]
+    assert (line["name"], line["problem"]) == ("dead.py", notice.partition("(")[2][:-1])
+    project("x.yaml", f"experiment: x\nplugins: [{TOY}, dead.py]\ntasks: toy\ninitializers: [plain, wanted]\n")
+    with pytest.raises(InvalidSpecError, match=re.escape(f"unknown initializer 'wanted'; {notice}")):
         load_experiment("x.yaml")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmark.errors import UsageError
 from benchmark.plan import build_plan
 from benchmark.spec.load import load_experiment
 from benchmark.spec.marks import InvalidSpecError
@@ -47,7 +48,7 @@ def test_without_a_stand_in_it_is_refused(folder):
 def test_a_profile_no_task_has_is_refused_all_the_same(folder):
     with pytest.raises(InvalidSpecError, match=r"no task of this experiment has a profile 'compact'.*small stands in"):
         load_experiment(folder("[large]"))
-    with pytest.raises(InvalidSpecError, match="has a profile 'papr'"):
+    with pytest.raises(UsageError, match="has a profile 'papr'"):
         load_experiment(folder("[large, small]"), profile="papr")
 
 
