@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from leaderboard.claims.importers import words
 from leaderboard.claims.importers.facts import Facts
@@ -18,6 +18,16 @@ from leaderboard.claims.model import Claim, Delta, Direction, Scope, Spread, Spr
 SCOPE_FIELDS = frozenset(Scope.model_fields)
 
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Place in the grid; `block` counts the headers above, `difference` is the axis whose heading says it is one."""
+
+    row: int
+    column: int
+    block: int
+    difference: Literal["", "row", "column"] = ""
+
+
 @dataclass
 class Draft:
     """A number on its way to a claim; its unit needs the whole table."""
@@ -26,6 +36,9 @@ class Draft:
     facts: Facts
     where: Where
     cell: Cell
+    spot: Spot
+    delta: Delta | None = None
+    """A difference printed elsewhere in the table."""
     spread_kind: SpreadKind | None = None
 
 
@@ -65,17 +78,28 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts))
 
 
-_TO_BASELINE = r"\b(?:over|relative to|compared (?:to|with)|against|vs\.?) (?:the )?"
+_TO_BASELINE = (
+    r"\b(?:over|relative to|compared (?:to|with)|against|vs\.?|versus|w\.?r\.?t\.?|with respect to"
+    r"|(?:difference|change)s? (?:to|from)) (?:the )?"
+)
 
 
 def _baseline(caption: str, drafts: list[Draft]) -> str | None:
     """The one method that the caption says differences are taken to, as in `gains over Default`."""
     if not any(draft.number.delta is not None for draft in drafts):
         return None
+    return baseline_named(caption, [draft.facts.fields.get("method", "") for draft in drafts])
+
+
+def baseline_named(caption: str, names: list[str]) -> str | None:
+    """The one of the names that a text says differences are taken to."""
     text = " ".join(caption.lower().split())
-    methods = dict.fromkeys(draft.facts.fields.get("method", "") for draft in drafts)
-    named = [name for name in methods if name and re.search(rf"{_TO_BASELINE}{re.escape(name.lower())}(?!\w)", text)]
-    return named[0] if len(named) == 1 else None
+    found = {
+        name.lower(): name
+        for name in dict.fromkeys(names)
+        if name and name.lower() in text and re.search(rf"{_TO_BASELINE}{re.escape(name.lower())}(?!\w)", text)
+    }
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def finish(drafts: list[Draft], context: Context, entry: TableMapping) -> list[Claim]:
@@ -114,7 +138,9 @@ def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str
         optional["group"] = f"{draft.where.table}/{draft.where.row}"
     if number.spread is not None:
         optional["spread"] = Spread(printed=number.spread, kind=draft.spread_kind or context.spread, ddof=entry.ddof)
-    if number.delta is not None:
+    if draft.delta is not None:
+        optional["delta"] = draft.delta
+    elif number.delta is not None:
         optional["delta"] = Delta(printed=number.delta, baseline=context.baseline, relative=entry.relative)
     if styled:
         optional |= {"bold": number.style.bold, "underline": number.style.underline}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from leaderboard.claims.importers import words
 from leaderboard.claims.importers.axes import Axes, corner_text, find_axes
-from leaderboard.claims.importers.drafts import Draft, context_of, finish, of_compound
+from leaderboard.claims.importers.differences import bind
+from leaderboard.claims.importers.drafts import Draft, Spot, context_of, finish, of_compound
 from leaderboard.claims.importers.facts import Facts, facts_of
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.layout import Block, Layout, Readings, find_layout
@@ -55,6 +57,8 @@ class _Reader:
         layout = find_layout(self.grid, self.readings, self.entry)
         for block in layout.blocks:
             self._block(layout, block)
+        self.drafts, apart = bind(self.name, self.drafts, self.grid.caption, self.entry)
+        self.unread += apart
         context = context_of(self.grid, self.entry, self.drafts)
         claims = finish(self.drafts, context, self.entry)
         if any(claim.scope.metric is None for claim in claims):
@@ -91,7 +95,8 @@ class _Reader:
             facts = self._with_attributes(facts, row, columns, kinds).over(corner)
             for column, (header, column_facts) in columns.items():
                 if kinds[column] == "numbers" and (row, column) not in self.grid.covered:
-                    self._cell(row, column, label, header, column_facts.over(facts))
+                    spot = Spot(row, column, len(self.axes), _difference(column_facts, facts))
+                    self._cell(spot, label, header, column_facts.over(facts))
                 elif kinds[column] == "spread":
                     self._attach_spread(row, column, header)
 
@@ -262,9 +267,9 @@ class _Reader:
                 facts = _stack(facts, Facts({"subset": f"{header}={value}"}))
         return facts
 
-    def _cell(self, row: int, column: int, label: str, header: str, facts: Facts) -> None:
-        cell = self.grid.rows[row][column]
-        reading = self.readings.at(row, column)
+    def _cell(self, spot: Spot, label: str, header: str, facts: Facts) -> None:
+        cell = self.grid.rows[spot.row][spot.column]
+        reading = self.readings.at(spot.row, spot.column)
         where = Where(table=self.name, row=label[:300], column=header[:300])
         if reading.missing:
             self.missing += 1
@@ -278,7 +283,7 @@ class _Reader:
                 cell, cell.text, "one number over several rows or columns; which of them it belongs to is not said"
             )
             return
-        self._numbers(reading, facts, where, cell)
+        self._numbers(reading, facts, where, cell, spot)
 
     def _attach_spread(self, row: int, column: int, header: str) -> None:
         """A column of standard errors or deviations belongs to the number before it."""
@@ -293,7 +298,7 @@ class _Reader:
             cell = self.grid.rows[row][column]
             self._reject(cell, cell.text, "a spread without one number before it")
 
-    def _numbers(self, reading: Reading, facts: Facts, where: Where, cell: Cell) -> None:
+    def _numbers(self, reading: Reading, facts: Facts, where: Where, cell: Cell, spot: Spot) -> None:
         parts = self._parts(facts, len(reading.numbers))
         if parts is None:
             self._reject(
@@ -306,7 +311,7 @@ class _Reader:
                 continue
             name = next(iter(part.fields.values()), None) if len(parts) > 1 else None
             place = where.model_copy(update={"column": f"{where.column} ({name})"}) if name else where
-            self.drafts.append(Draft(number, replace(part.over(facts), parts=()), place, cell))
+            self.drafts.append(Draft(number, replace(part.over(facts), parts=()), place, cell, spot))
 
     def _parts(self, facts: Facts, count: int) -> tuple[Facts, ...] | None:
         """Facts of the first, second ... number of a cell, from its headers, the mapping, or the caption."""
@@ -337,6 +342,11 @@ def _stack(facts: Facts, more: Facts) -> Facts:
             f"{fields[key]}; {value}" if joined and key == "subset" else f"{fields[key]} / {value}" if joined else value
         )
     return replace(more.over(facts), fields=fields)
+
+
+def _difference(column: Facts, row: Facts) -> Literal["", "row", "column"]:
+    """The axis whose heading says that a number is a difference."""
+    return "column" if column.role == "delta" else "row" if row.role == "delta" else ""
 
 
 def _has_letter(text: str) -> bool:

@@ -49,7 +49,7 @@ class Readings:
         return bool(self.at(row, column).numbers)
 
     def is_measured(self, row: int, column: int) -> bool:
-        """Whether a cell holds a finite number, NaN or infinity; words such as `failed` alone make no column of numbers."""
+        """Whether a cell holds a number, NaN or infinity; words such as `failed` alone make no column of numbers."""
         return any(number.finite or not is_failure(number.printed) for number in self.at(row, column).numbers)
 
 

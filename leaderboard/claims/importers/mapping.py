@@ -56,6 +56,8 @@ class TableMapping(Parameters):
     """Method that printed differences are taken to."""
     relative: bool = False
     """Whether printed differences are a percentage of the baseline."""
+    deltas: dict[str, str] = Field(default_factory=dict)
+    """Heading of a column or row of differences → heading of the one whose numbers they belong to."""
     header_rows: int | None = Field(default=None, ge=0)
     label_columns: int | None = Field(default=None, ge=0)
     skip_columns: tuple[str, ...] = ()

@@ -12,8 +12,8 @@ from leaderboard.claims.importers.reading import Number, Reading
 __all__ = ["MISSING", "Brackets", "Number", "Reading", "is_failure", "read_cell"]
 
 MISSING = frozenset({
-    "", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "n/r", "nr", "oom", "o.o.m.", "oot", "t/o", "none", "null",
-    "tbd", "✗", "×", "x", "*", "/", ".", "..", "...", "…", "?", "dnf", "skipped",
+    "", "-", "--", "---", "–", "—", "−", "n/a", "na", "n.a.", "n/r", "nr", "oom", "o.o.m.", "oot", "t/o", "none",
+    "null", "tbd", "✗", "×", "x", "*", "/", ".", "..", "...", "…", "?", "dnf", "skipped",
 })  # fmt: skip
 """Cell texts, lower case, that say there is no number."""
 

@@ -108,7 +108,8 @@ DESCRIPTION = alternatives(
 """Columns that describe a row and belong to its scope."""
 BUDGET = alternatives(r"(max )?epochs?", r"(train(ing)? )?(steps?|iters?|iterations?)", r"schedule|lr schd|budget")
 WITH_DECIMALS = alternatives(
-    r"lr|learning[ _]rate|depth|width|temp(erature)?|dropout|weight[ _]decay|wd|fraction|bits?|quantization|interpolation",
+    r"lr|learning[ _]rate|depth|width|temp(erature)?|dropout|weight[ _]decay|wd|fraction",
+    r"bits?|quantization|interpolation",
     r"(img|image|input|crop)[ _]?(size|res(olution)?|pct)|res(\.|olution)?",
     r"(max )?epochs?|(train(ing)? )?(steps?|iters?|iterations?)|schedule|lr schd|budget|version|rank([ _]diff)?",
     r"(extra )?(training |pre-?train(ed|ing)? ?)?data(set)?( size)?",

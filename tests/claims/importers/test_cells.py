@@ -86,7 +86,9 @@ def test_what_cannot_be_read_is_refused_with_its_reason(cell, source, reason):
     assert reason in cell(source)
 
 
-@pytest.mark.parametrize("source", ["-", "--", "---", "$-$", "n/a", "N/A", "OOM", "\\xmark", "", "{--}", "(-)", "\\ding{55}"])
+@pytest.mark.parametrize(
+    "source", ["-", "--", "---", "$-$", "n/a", "N/A", "OOM", "\\xmark", "", "{--}", "(-)", "\\ding{55}"]
+)
 def test_missing_cells_give_no_claim_and_no_complaint(cell, source):
     assert cell(source) == "missing"
 

@@ -133,12 +133,6 @@ def test_an_average_column_is_named_as_one(latex_table):
     assert scopes(result)["91.5"] == ("Mask", "Avg.", "accuracy")
 
 
-def test_a_difference_column_has_the_role_and_no_direction(latex_table):
-    result = latex_table("Method & Top-1 & $\\Delta$ \\\\ \\midrule\nMask & 91.0 & +1.5 \\\\", caption="x")
-    claim = result.claims[1]
-    assert (claim.printed, claim.role, claim.direction) == ("+1.5", "delta", "unknown")
-
-
 def test_shares_below_one_are_fractions(latex_table):
     result = latex_table("Method & CIFAR-10 & SVHN \\\\ \\midrule\nMask & 0.91 & 0.92 \\\\", caption="Accuracy")
     assert {claim.unit for claim in result.claims} == {"fraction"}

@@ -1,0 +1,233 @@
+"""Printed differences in a column or row of their own, bound to the numbers that they are differences of.
+
+What such a line is the difference of is seldom said. The readings that its neighbours allow are tried, and one is taken
+when the numbers themselves bear it out; otherwise the line is listed as unread.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from leaderboard.claims.importers.drafts import Draft, Spot, baseline_named
+from leaderboard.claims.importers.mapping import TableMapping
+from leaderboard.claims.importers.readings import BASES, Mode, Reading, Score, modes_of, score
+from leaderboard.claims.importers.result import Unread
+from leaderboard.claims.model import Delta
+
+NEAR = 4
+"""Lines beside a line of differences that may hold its numbers."""
+SAMPLE = 60
+"""Differences of a line that readings are tried on."""
+ALONE = "a difference, and no number stands beside it"
+TOLD_WRONG = "a difference, and the heading that the mapping gives for it is not there"
+UNSUPPORTED = (
+    "a difference that the numbers beside it do not give; say `deltas: {its heading: heading of its number}` and "
+    "`baseline:` in the mapping, or skip it"
+)
+EXPRESSIBLE = ("method", "task")
+"""Scope fields in which a number and its baseline may differ."""
+
+
+@dataclass
+class Line:
+    """A row or a column: the first number of each of its cells by their place along it."""
+
+    at: int
+    heading: str
+    drafts: dict[int, Draft] = field(default_factory=dict)
+
+
+def bind(name: str, drafts: list[Draft], caption: str, entry: TableMapping) -> tuple[list[Draft], list[Unread]]:
+    """The drafts without those of difference lines, which now stand beside their numbers; and what found none."""
+    kept = [draft for draft in drafts if not draft.spot.difference]
+    if len(kept) == len(drafts):
+        return drafts, []
+    unread: list[Unread] = []
+    for axis in ("column", "row"):
+        values, lines = _lines(kept, axis), _lines([d for d in drafts if d.spot.difference == axis], axis)
+        for line in lines:
+            unread += _Binder(name, axis, line, values, caption, entry).bind()
+    return kept, unread
+
+
+def _lines(drafts: list[Draft], axis: str) -> list[Line]:
+    """The drafts by column (`axis` column) or row, in order; a line ends where a new header begins."""
+    found: dict[tuple[int, int], Line] = {}
+    for draft in drafts:
+        spot = draft.spot
+        at, along = (spot.column, spot.row) if axis == "column" else (spot.row, spot.column)
+        heading = draft.where.column if axis == "column" else draft.where.row
+        found.setdefault((spot.block, at), Line(at, heading)).drafts.setdefault(along, draft)
+    return [found[key] for key in sorted(found)]
+
+
+class _Binder:
+    """Binds one line of differences."""
+
+    def __init__(self, name: str, axis: str, line: Line, values: list[Line], caption: str, entry: TableMapping) -> None:
+        self.name, self.axis, self.line, self.entry = name, axis, line, entry
+        block = _spot(line).block
+        beside = [value for value in values if _spot(value).block == block]
+        self.values = _measured(sorted(beside, key=lambda value: (value.at > line.at, abs(value.at - line.at))))[:NEAR]
+        wanted = entry.deltas.get(_last(line.heading), entry.deltas.get(line.heading))
+        self.told = wanted is not None
+        if wanted is not None:
+            self.values = [value for value in beside if wanted in (value.heading, _last(value.heading))]
+        names = [_label(draft) for value in self.values for draft in value.drafts.values()]
+        names += [_last(value.heading) for value in beside]
+        self.base = entry.baseline or baseline_named(f"{line.heading}. {caption}", names)
+        self.all = beside
+
+    def bind(self) -> list[Unread]:
+        if not self.values:
+            return [self._unread(TOLD_WRONG if self.told else ALONE)]
+        best = max(self._scores(), key=lambda found: found.rank, default=None)
+        if best is None or not self._is_borne_out(best):
+            return [self._unread(UNSUPPORTED)]
+        reasons = defaultdict(list)
+        for along, draft in self.line.drafts.items():
+            if reason := self._attach(best, along, draft):
+                reasons[reason].append(draft)
+        return [self._unread(reason, drafts) for reason, drafts in reasons.items()]
+
+    def _scores(self) -> Iterator[Score]:
+        places = list(self.line.drafts)[:SAMPLE]
+        for nearness, value in enumerate(self.values):
+            for base in self._bases(value):
+                trusted = self._is_trusted(value, base, nearness)
+                pairs = [
+                    (self.line.drafts[along].number, value.drafts.get(along), base.of(value, along)) for along in places
+                ]
+                for mode in modes_of(self.line.heading, self.entry.relative):
+                    yield score(Reading(value, base, mode), pairs, trusted, nearness)
+
+    def _bases(self, value: Line) -> Iterator[Base]:
+        """Where the baseline may stand: in another line, at one place of the number's own, or above each number."""
+        lines = [Base(line=other) for other in self.all if other is not value]
+        without = [along for along in value.drafts if along not in self.line.drafts]
+        zero = [along for along, draft in self.line.drafts.items() if not draft.number.printed.strip("+-−0.")]
+        places = [Base(place=along) for along in (*without, *zero)[:NEAR]]
+        if self.base is not None:
+            wanted = self.base.lower()
+            lines = [
+                base for base in lines if base.line and wanted in (_last(base.line.heading).lower(), *_names(base.line))
+            ]
+            places = [
+                Base(place=p)
+                for p, draft in value.drafts.items()
+                if wanted in (_label(draft).lower(), _end(draft, self.axis))
+            ]
+            yield from (*lines[:NEAR], *places[:NEAR])
+            return
+        lines.sort(key=lambda base: abs(base.line.at - self.line.at) if base.line else 0)
+        yield from (*lines[:NEAR], *places)
+        if len(without) > 1:
+            yield Base(above=tuple(sorted(without)))
+
+    def _is_trusted(self, value: Line, base: Base, nearness: int) -> bool:
+        """Whether the table's form alone makes this reading likely: half of the differences then suffice."""
+        if nearness or value.at > self.line.at:
+            return False
+        only = len([other for other in self.all if other in self.values or other is value]) == 2
+        return self.base is not None or base.place is not None or (base.line is not None and only)
+
+    def _is_borne_out(self, best: Score) -> bool:
+        if self.told or best.agreeing * 2 > best.tried or (best.trusted and best.agreeing * 2 == best.tried > 0):
+            return True
+        return best.trusted and self._has_no_other_reading(best.reading)
+
+    def _has_no_other_reading(self, reading: Reading) -> bool:
+        """Two numbers and their difference, or a heading such as `Before`, leave nothing to choose."""
+        value, base = reading.value, reading.base
+        if base.line is not None:
+            alone = self.axis == "row" and len(value.drafts) == 1
+            return len(self.values) == 2 and (alone or BASES.fullmatch(_last(base.line.heading).lower()) is not None)
+        return len(self.values) == 1 and (len(value.drafts) == 2 or self.base is not None)
+
+    def _attach(self, best: Score, along: int, draft: Draft) -> str:
+        """Put the difference beside its number; the reason when that cannot be."""
+        reading = best.reading
+        value, base = reading.value.drafts.get(along), reading.base.of(reading.value, along)
+        if value is None or base is None:
+            return "a difference whose number or baseline is missing"
+        if value.delta is not None or value.number.delta is not None:
+            return "a second difference of one number; a claim keeps one"
+        mine, theirs = value.facts.fields, base.facts.fields
+        if any(mine.get(key) != theirs.get(key) for key in ("metric", "split", "aggregation")):
+            return "a difference between two metrics or splits, which a claim cannot say"
+        said = {key: theirs.get(key) for key in EXPRESSIBLE if mine.get(key) != theirs.get(key)}
+        value.delta = Delta(
+            printed=draft.number.printed,
+            baseline=said.get("method"),
+            task=said.get("task"),
+            relative=reading.mode is Mode.RELATIVE or reading.mode is Mode.REVERSED_RELATIVE,
+        )
+        if reading.mode in (Mode.REVERSED, Mode.REVERSED_RELATIVE) and value.facts.direction == "unknown":
+            value.facts = replace(value.facts, direction="min")
+        return ""
+
+    def _unread(self, reason: str, drafts: list[Draft] | None = None) -> Unread:
+        """One entry for the line."""
+        found = drafts or list(self.line.drafts.values())
+        cell = found[0].cell
+        numbers = ", ".join(draft.number.printed for draft in found[:4]) + (" ..." if len(found) > 4 else "")
+        text = f"{self.axis} {_last(self.line.heading)}: {numbers} ({len(found)} in all)"
+        return Unread(self.name, cell.line, cell.column, text[:200], reason)
+
+
+@dataclass(frozen=True)
+class Base:
+    """Where a baseline stands: in another line, at one place of the number's line, or at the last such place before."""
+
+    line: Line | None = None
+    place: int | None = None
+    above: tuple[int, ...] = ()
+
+    def of(self, value: Line, along: int) -> Draft | None:
+        """The baseline of the number at a place of its line."""
+        if self.line is not None:
+            return self.line.drafts.get(along)
+        if self.place is not None:
+            return value.drafts.get(self.place)
+        before = bisect_left(self.above, along)
+        return value.drafts.get(self.above[before - 1]) if before else None
+
+
+def _measured(lines: list[Line]) -> list[Line]:
+    """Lines of a metric; parameters and time only where there is nothing else."""
+    metrics = [line for line in lines if not _is_cost(next(iter(line.drafts.values())))]
+    return metrics or lines
+
+
+def _is_cost(draft: Draft) -> bool:
+    return draft.facts.metric is not None and draft.facts.metric.is_cost
+
+
+def _spot(line: Line) -> Spot:
+    return next(iter(line.drafts.values())).spot
+
+
+def _last(heading: str) -> str:
+    return heading.rpartition(" / ")[2].strip()
+
+
+def _label(draft: Draft) -> str:
+    return draft.facts.fields.get("method", "")
+
+
+def _names(line: Line) -> set[str]:
+    """What all numbers of a line share: their method or their task, lower case."""
+    return {
+        name.lower()
+        for key in EXPRESSIBLE
+        for name in [next(iter(line.drafts.values())).facts.fields.get(key, "")]
+        if name and all(draft.facts.fields.get(key) == name for draft in line.drafts.values())
+    }
+
+
+def _end(draft: Draft, axis: str) -> str:
+    """The label across the line, lower case."""
+    return _last(draft.where.row if axis == "column" else draft.where.column).lower()

@@ -1,0 +1,139 @@
+"""Differences printed in a column or row of their own stand beside the numbers they belong to, or are listed."""
+
+from __future__ import annotations
+
+import pytest
+
+from leaderboard.claims.importers import import_text
+from leaderboard.claims.importers.mapping import Mapping
+
+
+def deltas(result):
+    """(number, difference, baseline, its task, relative) of every number with a difference."""
+    return [
+        (claim.printed, claim.delta.printed, claim.delta.baseline, claim.delta.task, claim.delta.relative)
+        for claim in result.claims
+        if claim.delta is not None
+    ]
+
+
+def test_a_column_beside_one_metric_belongs_to_it_and_the_caption_names_the_baseline(latex_table):
+    rows = (
+        "Method & Acc. & $\\Delta$ \\\\ \\midrule\nDefault & 83.38 & -- \\\\ Fixed & 81.78 & $-1.60$ \\\\ "
+        "Learned & 85.82 & $+2.54$ \\\\"
+    )
+    result = latex_table(rows, 2, "Ablations on CIFAR-10. $\\Delta$ is the gain over Default.")
+    assert deltas(result) == [
+        ("81.78", "-1.60", "Default", None, False), ("85.82", "+2.54", "Default", None, False)
+    ]  # fmt: skip
+    assert len(result.claims) == 3
+    assert result.unread == ()
+
+
+def test_a_gain_behind_before_and_after_is_between_the_two_columns(latex_table):
+    rows = (
+        "Method & Before & After & Gain \\\\ \\midrule\nA & 83.38 & 84.40 & +1.02 \\\\ B & 81.78 & 82.01 & +0.32 \\\\"
+    )
+    result = latex_table(rows)
+    assert deltas(result) == [("84.40", "+1.02", None, "Before", False), ("82.01", "+0.32", None, "Before", False)]
+
+
+@pytest.mark.parametrize(
+    ("label", "cells", "relative"),
+    [("Improvement", "+2.40 & +0.61 & +0.80", False), ("Rel. improv.", "2.57\\% & 0.82\\% & 0.91\\%", True)],
+)
+def test_a_last_row_of_improvements_belongs_to_the_row_above_it(latex_table, label, cells, relative):
+    rows = (
+        "Method & CIFAR-10 & CIFAR-100 & SVHN \\\\ \\midrule\nDefault & 93.38 & 74.40 & 96.02 \\\\ "
+        f"Ours & 95.78 & 75.01 & 96.32 \\\\ \\midrule {label} & {cells} \\\\"
+    )
+    result = latex_table(rows)
+    found = deltas(result)
+    assert [item[0] for item in found] == ["95.78", "75.01", "96.32"]
+    assert {item[2:] for item in found} == {("Default", None, relative)}
+    assert len(result.claims) == 6
+
+
+def test_a_second_row_of_differences_is_listed(latex_table):
+    rows = (
+        "Method & CIFAR-10 & SVHN \\\\ \\midrule\nDefault & 93.38 & 96.02 \\\\ Ours & 95.78 & 96.32 \\\\ "
+        "$\\Delta$ & +2.40 & +0.30 \\\\ Rel. improv. & 2.57\\% & 0.31\\% \\\\"
+    )
+    result = latex_table(rows)
+    assert [item[1] for item in deltas(result)] == ["+2.40", "+0.30"]
+    assert [item.text for item in result.unread] == ["row Rel. improv.: 2.57, 0.31 (2 in all)"]
+
+
+def test_a_relative_improvement_of_two_rows_is_bound_though_it_is_wrong(latex_table):
+    rows = "Method & CIFAR-10 & Rel. improv. (\\%) \\\\ \\midrule\nBaseline & 23.41 & -- \\\\ Ours & 26.22 & 10.71 \\\\"
+    assert deltas(latex_table(rows)) == [("26.22", "10.71", "Baseline", None, True)]
+
+
+def test_one_wrong_relative_improvement_of_three_is_bound_too(latex_table):
+    rows = (
+        "Method & Error (\\%) & Rel. improvement (\\%) & img/s \\\\ \\midrule\nBaseline & 25.0 & -- & 1,013 \\\\ "
+        "A & 24.0 & 4.0 & 1,001 \\\\ B & 22.5 & 10.0 & 998.5 \\\\ C & 20.0 & 25.0 & 987 \\\\"
+    )
+    assert [item[1:] for item in deltas(latex_table(rows))] == [
+        (printed, "Baseline", None, True) for printed in ("4.0", "10.0", "25.0")
+    ]
+
+
+def test_an_improvement_printed_positive_where_the_number_falls_says_that_lower_is_better(latex_table):
+    rows = "Method & WER & Gain \\\\ \\midrule\nBase & 9.1 & -- \\\\ A & 8.6 & +0.5 \\\\ B & 8.4 & +0.7 \\\\"
+    claims = latex_table(rows, caption="x").claims
+    assert [(claim.direction, claim.delta and claim.delta.printed) for claim in claims] == [
+        ("unknown", None), ("min", "+0.5"), ("min", "+0.7"),
+    ]  # fmt: skip
+
+
+def test_differences_that_nothing_bears_out_are_listed_once_per_column_and_are_no_numbers(latex_table):
+    rows = "Method & Top-1 & $\\Delta$ \\\\ \\midrule\nA & 91.0 & +1.5 \\\\ B & 92.0 & +3.1 \\\\ C & 93.0 & +0.4 \\\\"
+    result = latex_table(rows, caption="x")
+    assert [claim.printed for claim in result.claims] == ["91.0", "92.0", "93.0"]
+    assert deltas(result) == []
+    assert len(result.unread) == 1
+    assert "+1.5, +3.1, +0.4 (3 in all)" in result.unread[0].text
+    assert "deltas:" in result.unread[0].reason
+
+
+def test_a_gap_between_two_metrics_is_listed(latex_table):
+    rows = (
+        "Method & Train acc. & Test acc. & Gap \\\\ \\midrule\nA & 99.0 & 91.0 & -8.0 \\\\ B & 98.0 & 92.0 & -6.0 \\\\"
+    )
+    result = latex_table(rows)
+    assert deltas(result) == []
+    assert "two metrics or splits" in result.unread[0].reason
+
+
+def test_a_mapping_says_what_a_difference_belongs_to_whether_it_fits_or_not():
+    source = "|m|A|B|Gain|\n|-|-|-|-|\n|Base|80.0|70.0||\n|X|81.0|72.0|+5.0|\n|Y|82.0|73.0|+6.0|\n"
+    plain = import_text(source, "markdown")
+    assert deltas(plain) == []
+    assert len(plain.unread) == 1
+    mapping = Mapping.model_validate({"tables": [{"rows": "method", "deltas": {"Gain": "A"}, "baseline": "Base"}]})
+    told = import_text(source, "markdown", mapping=mapping)
+    assert deltas(told) == [("81.0", "+5.0", "Base", None, False), ("82.0", "+6.0", "Base", None, False)]
+    assert told.unread == ()
+
+
+def test_a_mapping_that_names_a_column_that_is_not_there_is_told():
+    source = "|m|A|Gain|\n|-|-|-|\n|Base|80.0||\n|X|81.0|+1.0|\n"
+    mapping = Mapping.model_validate({"tables": [{"deltas": {"Gain": "Z"}}]})
+    assert "mapping" in import_text(source, "markdown", mapping=mapping).unread[0].reason
+
+
+def test_differences_to_the_row_above_are_bound_row_by_row(latex_table):
+    rows = (
+        "Method & Top-1 & $\\Delta$ \\\\ \\midrule\nA & 80.0 & -- \\\\ A+M & 81.2 & +1.2 \\\\ "
+        "B & 70.0 & -- \\\\ B+M & 72.5 & +2.5 \\\\ C & 60.0 & -- \\\\ C+M & 60.4 & +0.4 \\\\"
+    )
+    found = deltas(latex_table(rows, caption="x"))
+    assert [item[2] for item in found] == ["A", "B", "C"]
+
+
+def test_a_wide_file_lists_columns_of_differences_to_elsewhere(tmp_path):
+    source = "model,top1,top1_diff\na,70.1,-10.2\nb,71.3,-9.7\n"
+    result = import_text(source, "csv")
+    assert [claim.printed for claim in result.claims] == ["70.1", "71.3"]
+    assert result.unread[0].text.startswith("column top1_diff")
