@@ -26,7 +26,7 @@ ORDER = {"finals": "order by task, initializer, seed, profile, cell_id, metric",
     "--format", "form", type=click.Choice(["parquet", "csv", "json"]), help="Default: parquet, or FILE's ending."
 )
 @click.option(
-    "--output", type=click.Path(path_type=Path), required=True, metavar="DIR|FILE",
+    "--output", "-o", type=click.Path(path_type=Path), required=True, metavar="DIR|FILE",
     help="A folder gets one file per table; a name ending in .parquet, .csv or .json gets one table.",
 )  # fmt: skip
 @click.option(

@@ -18,7 +18,8 @@ from benchmark.errors import ExitCode
 def command(paths: tuple[Path, ...], store: Path, as_json: bool) -> ExitCode:
     """Take in shards, folders of shards, or `records.parquet` as `bench export --format parquet` writes it.
 
-    What is here already is recognised and not counted twice; nothing here is replaced.
+    What is here already is recognised and not counted twice. Of two attempts at a cell the earlier counts, so an
+    incoming one can take the place of a number shown before; such cells are listed, and both numbers are kept.
     """
     from benchmark.store import Store
     from benchmark.store.exchange import take_in

@@ -42,10 +42,14 @@ def show(intake: Intake) -> None:
     if len(intake.conflicts) > SHOWN:
         click.echo(f"  ... and {len(intake.conflicts) - SHOWN} more (--json lists all)")
     if intake.conflicts:
-        click.echo("  Both numbers are kept in `attempts`; the first attempt counts.")
+        moved = len({conflict.cell_id for conflict in intake.conflicts if conflict.counts_now})
+        shown = f"{moved} cells now show other numbers than before" if moved else "no number shown before has changed"
+        click.echo(f"  Both numbers are kept in `attempts`; of two the earlier attempt counts: {shown}.")
 
 
 def line(conflict: Conflict) -> str:
     """One conflicting value."""
     where = f"{conflict.task} × {conflict.initializer} ({conflict.cell_id[:12]}) {conflict.metric}"
+    if conflict.counts_now:
+        return f"{where}: now counts: {conflict.incoming} (was {conflict.here}); the incoming attempt is the earlier"
     return f"{where}: here {conflict.here}, incoming {conflict.incoming}"

@@ -21,7 +21,8 @@ from benchmark.errors import ExitCode
 def command(others: tuple[Path, ...], store: Path, as_json: bool) -> ExitCode:
     """Copy the results of OTHER_STORE, verified, into the store; the others are only read.
 
-    Cells both have keep the numbers of the first attempt; those that differ are listed.
+    Of two attempts at a cell the earlier counts, so an incoming one can take the place of a number shown before.
+    Cells whose numbers differ are listed, those that show other numbers now first; both numbers are kept.
     """
     from benchmark.store import Store
     from benchmark.store.exchange import merge

@@ -1,4 +1,8 @@
-"""Results coming in from other stores and files; what is here already is never replaced."""
+"""Results coming in from other stores and files.
+
+No attempt that is here is changed or removed. Which attempt counts may change: the earliest with numbers does (see
+`benchmark.store.selection`), and that may be an incoming one; such cells are named.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,8 @@ class Conflict:
     metric: str
     here: float | None
     incoming: float | None
+    counts_now: bool = False
+    """Whether the incoming attempt is the earlier one and counts from now on."""
 
 
 @dataclass
@@ -116,7 +122,7 @@ def _file(path: Path) -> Shard:
         version = schema.version_of(metadata.metadata, path.name)
     except (DamagedError, ValueError, OSError, pa.ArrowException) as error:
         hint = "Expected a shard, or records.parquet of `bench export --format parquet`."
-        raise StoreError(f"{path} cannot be taken in: {error}. {hint}") from error
+        raise StoreError(f"{path} cannot be taken in: {str(error).rstrip('.')}. {hint}") from error
     stat = path.stat()
     return Shard(path, stat.st_size, stat.st_mtime_ns, version, int(metadata.num_rows))
 
@@ -138,7 +144,7 @@ def _take(target: Store, name: str, files: Sequence[Shard]) -> Intake:
     after = target.counting()
     had = {cell for cell, attempt in before.items() if attempt.done}
     intake.cells = sum(attempt.done and cell not in had for cell, attempt in after.items())
-    intake.conflicts = _conflicts(target, arrived, before)
+    intake.conflicts = _conflicts(target, arrived, before, after)
     return intake
 
 
@@ -198,8 +204,13 @@ def _copy(target: Store, file: Shard) -> None:
         write_bytes(destination, data)
 
 
-def _conflicts(target: Store, arrived: set[Key], before: Mapping[str, Attempt]) -> list[Conflict]:
-    """Cells that had numbers here and got other ones: every metric whose value is not exactly the same."""
+def _conflicts(
+    target: Store, arrived: set[Key], before: Mapping[str, Attempt], after: Mapping[str, Attempt]
+) -> list[Conflict]:
+    """Cells that had numbers here and got other ones: every metric whose value is not exactly the same.
+
+    Those that count from now on come first.
+    """
     disputed = {key for key in arrived if key[0] in before and before[key[0]].done}
     ours = {before[cell][:2] for cell, _ in disputed}
     finals = _finals(target, disputed | ours)
@@ -209,8 +220,9 @@ def _conflicts(target: Store, arrived: set[Key], before: Mapping[str, Attempt]) 
         for name in sorted(here.keys() | incoming.keys()) if incoming else ():
             if not _same(here.get(name), incoming.get(name)):
                 place = (attempt.cell_id, attempt.task, attempt.initializer)
-                found.append(Conflict(*place, name, here.get(name), incoming.get(name)))
-    return found
+                now = after[key[0]][:2] == key
+                found.append(Conflict(*place, name, here.get(name), incoming.get(name), now))
+    return sorted(found, key=lambda conflict: not conflict.counts_now)
 
 
 def _finals(store: Store, keys: set[Key]) -> dict[Key, dict[str, float]]:

@@ -76,9 +76,11 @@ def test_what_was_exported_comes_in_again(bench, store, tmp_path):
 
 
 def test_import_of_something_else_is_refused(bench, store, tmp_path):
-    bench("export", "--store", store.root, "--output", tmp_path / "finals.parquet")
+    bench("export", "--store", store.root, "-o", tmp_path / "finals.parquet")
     told = bench("import", tmp_path / "finals.parquet", "--store", tmp_path / "other", code=2)
     assert "no InitBench schema version" in told.err
+    (tmp_path / "q.yaml").write_text("a: 1")
+    assert ".." not in bench("import", tmp_path / "q.yaml", "--store", tmp_path / "other", code=2).err
     bench("import", tmp_path / "nothing", "--store", tmp_path / "other", code=2)
 
 
@@ -87,9 +89,18 @@ def test_merge_counts_new_duplicate_and_differing(bench, store, tmp_path):
     out = bench("merge", other.root, "--store", store.root).out
     assert "3 new attempts (2 cells that had no numbers), 0 already here, differing values: 1" in out
     assert "differs: 2parity × mask" in out
+    assert "no number shown before has changed" in out
     again = json.loads(bench("merge", other.root, "--store", store.root, "--json").out)[0]
     assert (again["new"], again["duplicate"], again["conflicts"]) == (0, 3, [])
     assert len(store.finished()) == 5
+
+
+def test_merge_says_which_shown_numbers_change(bench, store, tmp_path):
+    """An earlier attempt that comes in counts from then on."""
+    late = fill(Store(tmp_path / "late"), range(2), shift=1.0)
+    out = bench("merge", store.root, "--store", late.root).out
+    assert "loss: now counts: 0.0 (was 1.0)" in out
+    assert "2 cells now show other numbers than before" in out
 
 
 def test_merge_names_damaged_files_and_ends_incomplete(bench, store, tmp_path):

@@ -68,7 +68,17 @@ def test_other_numbers_for_the_same_cell_are_named_and_both_kept(store, other, r
 def test_an_earlier_attempt_coming_in_is_compared_too(store, other, record):
     other.write_shard([record(1, finals={"loss": 0.5})])
     store.write_shard([record(1, finals={"loss": 0.25})])
-    assert [(c.here, c.incoming) for c in merge(store, other.root).conflicts] == [(0.25, 0.5)]
+    (conflict,) = merge(store, other.root).conflicts
+    assert (conflict.here, conflict.incoming, conflict.counts_now) == (0.25, 0.5, True)
+    assert store.records()[0].finals["loss"] == 0.5
+
+
+def test_cells_that_show_other_numbers_now_are_named_first(store, other, record):
+    store.write_shard([record(1, finals={"loss": 0.25})])
+    other.write_shard([record(1, finals={"loss": 0.5})])
+    other.write_shard([record(2, finals={"loss": 0.5})])
+    store.write_shard([record(2, finals={"loss": 0.25})])
+    assert [c.counts_now for c in merge(store, other.root).conflicts] == [True, False]
 
 
 def test_the_same_numbers_from_two_machines_are_no_conflict(store, other, record):
