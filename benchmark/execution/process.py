@@ -129,13 +129,13 @@ class TrainingProcess:
 
     def _death(self) -> DeathError:
         """What is known about the end of the process."""
+        with contextlib.suppress(subprocess.TimeoutExpired):  # its pipes close a moment before its exit code is there
+            self._process.wait(GRACE_SECONDS)
+        how = exit_words(self._process.returncode)
         self._end()
-        code = self._process.returncode
-        how = f"ended with exit code {code}" if code >= 0 else f"was killed by {signal_name(-code)}"
-        hint = " (often: the machine ran out of memory)" if code == -signal.SIGKILL else ""
         said = self.last_words()
         self._close_pipes()
-        return DeathError(f"The training process {how}{hint}." + (f"\nIt last wrote:\n{said}" if said else ""))
+        return DeathError(f"The training process {how}." + (f"\nIt last wrote:\n{said}" if said else ""))
 
     def last_words(self) -> str:
         """The end of what the process wrote to its standard error."""
@@ -172,6 +172,16 @@ class TrainingProcess:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+
+
+def exit_words(code: int | None) -> str:
+    """How a process ended, as `subprocess` counts it; None for one that had closed its output and ran on."""
+    if code is None:
+        return "closed its output, ran on and was ended"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    hint = " (often: the machine ran out of memory)" if code == -signal.SIGKILL else ""
+    return f"was killed by {signal_name(-code)}{hint}"
 
 
 def signal_name(number: int) -> str:

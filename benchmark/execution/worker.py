@@ -72,14 +72,14 @@ def respond(request: Mapping[str, Any], ready: Callable[[], None]) -> dict[str, 
     stack raised, or `{"refused": reason}` when no stack can be trained or stored here."""
     try:
         cells = prepare(request)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return {"refused": f"{type(error).__name__}: {error}"}
     ready()
     try:
         return decide(request, cells) if request["kind"] == "decide" else train(request, cells)
     except StoreError as error:
         return {"refused": str(error)}
-    except Exception:
+    except (Exception, SystemExit):  # a family that calls sys.exit fails its cell, it does not end this process
         return {"raised": traceback.format_exc()}
 
 

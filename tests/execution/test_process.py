@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from benchmark.execution import worker
 from benchmark.execution.process import DeathError, Place, ProcessPool, StoppedError, TimeLimitError, TrainingProcess
 from benchmark.execution.supervise import request_of
 from benchmark.store import Store
@@ -73,6 +74,29 @@ def test_a_death_tells_the_signal_and_the_last_words(tmp_path):
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(DeathError, match=r"SIGKILL \(often: the machine ran out of memory\)"):
         process.ask(BAD_REQUEST)
+
+
+def test_a_death_tells_the_exit_code_of_a_process_that_ends_itself():
+    """Its pipes close before the exit code can be collected; killing it at once would hide the code."""
+    slow = "import os, time; os.close(0); os.close(1); time.sleep(0.3); os._exit(3)"
+    process = TrainingProcess(place())
+    process.kill()
+    process._process = subprocess.Popen(
+        [sys.executable, "-c", slow], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
+    with pytest.raises(DeathError, match=r"ended with exit code 3\."):
+        process.ask(BAD_REQUEST)
+
+
+def test_a_family_that_calls_sys_exit_fails_with_its_traceback(monkeypatch):
+    def leave(*_):
+        sys.exit(3)
+
+    monkeypatch.setattr(worker, "prepare", lambda request: [])
+    monkeypatch.setattr(worker, "train", leave)
+    reply = worker.respond({"kind": "train"}, lambda: None)
+    assert reply["raised"].startswith("Traceback")
+    assert "SystemExit: 3" in reply["raised"]
 
 
 def test_the_time_limit_kills_the_process(toy_cells, toy_job):
