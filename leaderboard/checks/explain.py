@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import pairwise
@@ -11,6 +12,9 @@ from leaderboard.checks.finding import Explanation
 from leaderboard.checks.numbers import Interval, Reported, parse, show
 
 Fits = Callable[[Reported], bool]
+
+LEADING_ZERO = re.compile(r"[+\-−]?0\d")
+"""`02.10`: no one prints it."""
 
 
 def edit(a: str, b: str) -> Explanation:
@@ -52,7 +56,8 @@ def slips(number: Reported, fits: Fits) -> Iterator[str]:
     tried = set()
     for candidate in (*_changed(text), *_swapped(text)):
         reported = parse(candidate, number.rounding)
-        if candidate not in tried and reported is not None and fits(reported):
+        padded = LEADING_ZERO.match(candidate) and not LEADING_ZERO.match(text)
+        if candidate not in tried and not padded and reported is not None and fits(reported):
             yield candidate
         tried.add(candidate)
 
@@ -72,12 +77,18 @@ def _swapped(text: str) -> Iterator[str]:
             yield "".join(letters)
 
 
-def slip(role: str, number: Reported, fits: Fits) -> Explanation:
-    """A slip in one number of a relation."""
-    found = list(slips(number, fits))
+def slip(role: str, number: Reported, fits: Fits, exact: Fraction | None = None) -> Explanation:
+    """A slip in one number of a relation; of several that fit the nearest to `exact`, by default to the number."""
+    goal = number.value if exact is None else exact
+    found = sorted(slips(number, fits), key=lambda text: _distance(text, goal))
     if not found:
         return Explanation(f"a slip in the {role} {number.text}", "no change of one digit or swap of two fits", False)
     return Explanation(f"a slip in the {role}", f"{number.text} for {' or '.join(found[:3])}", True)
+
+
+def _distance(text: str, goal: Fraction) -> Fraction:
+    reported = parse(text)
+    return abs(reported.value - goal) if reported is not None else Fraction(0)
 
 
 def elsewhere(value: Reported, others: Iterable[Number]) -> Explanation | None:

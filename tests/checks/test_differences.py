@@ -161,3 +161,14 @@ def test_slip_is_told_once_however_often_the_value_is_printed(
     assert single(run("DELTA", mine, base, *twins)).cells[0].table == "Table 1"
     other = make("26.52", table="Table 4", method="mine", **BASE)
     assert len(run("DELTA", mine, base, *twins, other).findings) == 2
+
+
+def test_slip_with_the_exact_value_comes_first(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    finding = single(run("DELTA", *table(make, "26.22", "23.41", {"printed": "+2.71", "baseline": "base"})))
+    told = next(e.arithmetic for e in finding.explanations if e.title == "a slip in the difference")
+    assert told == "+2.71 for +2.81"
+    finding = single(run("DELTA", *table(make, "26.22", "23.41", {"printed": "+2.87", "baseline": "base"})))
+    told = next(e.arithmetic for e in finding.explanations if e.title == "a slip in the difference")
+    assert told.startswith("+2.87 for +2.81 or +2.8")

@@ -219,3 +219,16 @@ def test_every_check_tells_its_formula_source_power_and_blind_spot(check: Any) -
 def test_a_bold_cell_beside_the_bold_best_is_taken_for_one_not_told_apart(make: Callable[..., Claim]) -> None:
     rows = [base("80.1", bold=True), mine("81.0", bold=True), base("79.0", bold=False)]
     assert report("BOLD", rows, make).findings == []
+
+
+@pytest.mark.parametrize(
+    ("way", "told"),
+    [
+        ("max", "the metric's direction is the other way: the source says higher is better"),
+        ("unknown", "the metric's direction is the other way: that higher is better is guessed from its name"),
+    ],
+)
+def test_bold_tells_where_the_direction_comes_from(make: Callable[..., Claim], way: str, told: str) -> None:
+    rows = [mine("80.1", bold=True, direction=way), base("81.0", bold=False, direction=way)]
+    explanations = report("BOLD", rows, make).findings[0].explanations
+    assert [e.fits for e in explanations if str(e) == told] == [way == "unknown"]

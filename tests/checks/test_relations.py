@@ -75,6 +75,16 @@ def test_accuracy_at_one_and_five_is_told_once(
     single(run("ORDER", *cells))
 
 
+def test_slip_is_the_nearest_and_has_no_leading_zero(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    finding = single(run("ORDER", part(make, "top1", "82.10"), part(make, "top5", "81.97")))
+    told = next(e.arithmetic for e in finding.explanations if e.title.startswith("a slip"))
+    assert told == "82.10 for 81.20 or 81.10 or 80.10"
+    small = single(run("ORDER", part(make, "top1", "0.82"), part(make, "top5", "0.79")))
+    assert any(e.arithmetic.startswith("0.82 for 0.80 or 0.7") for e in small.explanations)
+
+
 def test_squared_error_of_one_run_is_exactly_the_square(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
     assert (
         run("ORDER", part(make, "mse", "0.30", n=1), part(make, "rmse", "0.50", n=1)).verdict("ORDER") is Verdict.FAIL
@@ -132,6 +142,13 @@ def test_other_mean_that_fits_is_named(
     finding = single(run("AVG", *three_parts(make, printed)))
     assert explanation in [e.title for e in finding.explanations if e.fits]
     assert finding.severity is Severity.WARNING
+
+
+def test_average_on_another_scale_is_named(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    finding = single(run("AVG", *three_parts(make, "0.633")))
+    assert str(finding.explanations[0]) == "a fraction beside parts in percent: 0.633 × 100"
 
 
 @pytest.mark.parametrize(("printed", "sized"), [("63.3", False), ("63.3", True), ("65.7", True)])

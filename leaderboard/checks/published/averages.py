@@ -190,8 +190,8 @@ def _no_average(average: Average, verdict: Verdict, policy: Rounding) -> Finding
     equal = mean(average.spans(), [Fraction(1)] * len(average.parts))
     explanations = list(_other_means(average))
     explained = any(explanation.fits for explanation in explanations)
-    explanations.append(slip("average", whole, lambda other: equal.meets(other.interval())))
     middle = sum((part.value for part in average.parts), Fraction(0)) / len(average.parts)
+    explanations.append(slip("average", whole, lambda other: equal.meets(other.interval()), middle))
     digits = max(whole.decimals, 0) + 1
     parts = " + ".join(part.text for part in average.parts)
     return report(
@@ -222,6 +222,7 @@ def _other_means(average: Average) -> Iterator[Explanation]:
             total = weighted_sum(spans, list(average.weights)).scale(Fraction(1, planned))
             done = show(sum(average.weights, Fraction(0)))
             yield tried(f"divided by the {planned} planned instead of the {done} done", total)
+    yield from _other_scale(average, whole)
     yield _left_out(average, whole)
     if (nested := _nested(average)) is not None:
         yield tried("a mean of means over parts that share a prefix", nested)
@@ -229,6 +230,14 @@ def _other_means(average: Average) -> Iterator[Explanation]:
         inverse = mean([exactly(1) / span for span in spans], [Fraction(1)] * len(spans))
         yield tried("the harmonic mean", exactly(1) / inverse)
         yield tried("the geometric mean", mean([span.log() for span in spans], [Fraction(1)] * len(spans)).exp())
+
+
+def _other_scale(average: Average, whole: Interval) -> Iterator[Explanation]:
+    """An average as a fraction beside parts in percent, or the other way round; silent where neither fits."""
+    equal, text = mean(average.spans(), [Fraction(1)] * len(average.parts)), average.whole.reported.text
+    for factor, title in ((100, "a fraction beside parts in percent"), (Fraction(1, 100), "percent beside fractions")):
+        if whole.scale(factor).meets(equal):
+            yield Explanation(title, f"{text} × {show(Fraction(factor))}", True)
 
 
 def _left_out(average: Average, whole: Interval) -> Explanation:

@@ -230,9 +230,9 @@ def _tied(evidence: Evidence, base: Number, other: Number) -> str:
 
 
 def _slips(a: Reported, b: Reported, d: Reported) -> Iterator[Explanation]:
-    yield slip("value", a, lambda other: agrees(other, b, d))
-    yield slip("baseline", b, lambda other: agrees(a, other, d))
-    yield slip("difference", d, lambda other: agrees(a, b, other))
+    yield slip("value", a, lambda other: agrees(other, b, d), b.value + d.value)
+    yield slip("baseline", b, lambda other: agrees(a, other, d), a.value - d.value)
+    yield slip("difference", d, lambda other: agrees(a, b, other), a.value - b.value)
 
 
 def _readings(a: Reported, b: Reported, d: Reported) -> Iterator[Explanation]:
@@ -346,7 +346,8 @@ def _wrong_ratio(number: Number, base: Number, printed: Reported, over_old: Inte
         quoted = show((a.value - b.value) / a.value * 100, 2)
         text = f"({a.text} − {b.text}) / {a.text} = {quoted} %, in {rounded(over_new)}"
         explanations.insert(0, Explanation("divided by the new value", text, _either_sign(over_new, printed, number)))
-    explanations.append(slip("percentage", printed, lambda other: over_old.meets(other.interval())))
+    exact = (a.value - b.value) / b.value * 100
+    explanations.append(slip("percentage", printed, lambda other: over_old.meets(other.interval()), exact))
     return report(
         "REL",
         Severity.WARNING if _unknown(number, base) else Severity.ERROR,

@@ -245,8 +245,8 @@ def complement(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
                 f"{a.reported.text} + {e.reported.text} = {total}; rounding allows "
                 f"{whole} ± {show((a.reported.ulp + e.reported.ulp) / 2)}",
                 [
-                    slip("accuracy", a.reported, partial(adds_up, e.reported, whole=whole)),
-                    slip("error", e.reported, partial(adds_up, a.reported, whole=whole)),
+                    slip("accuracy", a.reported, partial(adds_up, e.reported, whole=whole), whole - e.reported.value),
+                    slip("error", e.reported, partial(adds_up, a.reported, whole=whole), whole - a.reported.value),
                 ],
                 nearest=(show(whole - a.reported.value, max(e.reported.decimals, 0)),),
                 pattern=f"{accuracy} and {error} do not add up",

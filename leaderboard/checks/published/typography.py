@@ -47,6 +47,7 @@ def _not_best(
     wrong = marked[0]
     sign, word = (">", "higher") if direction == "max" else ("<", "lower")
     ours = _marks_one_row(evidence, wrong)
+    whence = f"the source says {word} is better" if stated else f"that {word} is better is guessed from its name"
     return Finding(
         check="BOLD",
         severity=Severity.ERROR if stated and not ours else Severity.WARNING,
@@ -56,7 +57,7 @@ def _not_best(
         arithmetic=f"{best.reported.text} {sign} {wrong.reported.text} among {len(column)} rows, as printed",
         explanations=(
             Explanation("bold marks one row, not the best", f"{wrong.scope.method} throughout the table", ours),
-            Explanation(f"{word} is not better here", "the direction was guessed", not stated),
+            Explanation("the metric's direction is the other way", whence, not stated),
             edit(best.reported.text, wrong.reported.text),
             Explanation("the rows do not compete", "another group, size or training set", False),
         ),
