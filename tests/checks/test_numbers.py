@@ -6,10 +6,13 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leaderboard.checks.numbers import Interval, exactly, parse, show, weighted_sum
+
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no fault."""
 
 RATIONALS = st.fractions(min_value=-1000, max_value=1000, max_denominator=1000)
 
@@ -75,6 +78,7 @@ def test_whole_number_bounds_are_the_interval() -> None:
     assert Interval(Fraction(low, 10**8), Fraction(high, 10**8)) == reported.interval()
 
 
+@UNHURRIED
 @given(intervals(), intervals(), st.fractions(0, 1), st.fractions(0, 1))
 def test_arithmetic_keeps_every_value(a: Interval, b: Interval, s: Fraction, t: Fraction) -> None:
     x, y = inside(a, s), inside(b, t)
@@ -87,6 +91,7 @@ def test_arithmetic_keeps_every_value(a: Interval, b: Interval, s: Fraction, t: 
         assert x / y in a / b
 
 
+@UNHURRIED
 @given(intervals(low=0), st.fractions(0, 1))
 def test_functions_are_rounded_outward(a: Interval, s: Fraction) -> None:
     x = float(inside(a, s))
@@ -101,6 +106,7 @@ def test_functions_are_rounded_outward(a: Interval, s: Fraction) -> None:
     assert small.hi <= power.log().hi
 
 
+@UNHURRIED
 @given(st.lists(intervals(low=0), min_size=1, max_size=6))
 def test_weighted_sum_is_the_sum_of_its_corners(spans: list[Interval]) -> None:
     weights = [Fraction(i + 1) for i in range(len(spans))]
@@ -129,6 +135,7 @@ def test_fraction_is_shown_as_it_would_be_pasted(value: Fraction, decimals: int 
     assert show(value, decimals) == text
 
 
+@UNHURRIED
 @given(st.integers(-(10**6), 10**6), st.integers(0, 6))
 def test_shown_number_reads_back(mantissa: int, decimals: int) -> None:
     reported = parse(show(Fraction(mantissa, 10**decimals), decimals))
