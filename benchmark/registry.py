@@ -52,6 +52,15 @@ _declared: dict[str, dict[tuple[Kind, str], Declaration]] = {}
 """Module name → what it declares. Modules run once per process; registries read here what they declared."""
 
 
+_ran: dict[str, PluginFile] = {}
+"""Module name → the plugin file it was made of."""
+
+
+def plugin_of(family: type) -> PluginFile | None:
+    """The user's file a family comes from; None for one that is installed."""
+    return _ran.get(family.__module__)
+
+
 def task(name: str) -> Callable[[Family], Family]:
     """Register a subclass of `benchmark.task.Task` under `name`."""
     return declarer("task", name)
@@ -378,6 +387,7 @@ def run_plugin(plugin: PluginFile, text: str) -> tuple[Declaration, ...]:
             raise PluginError(f"plugin {plugin.path} is no Python file; its name must end in .py")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
+        _ran[name] = plugin
         try:
             exec(compile(text, plugin.path, "exec"), module.__dict__)
         except BaseException:

@@ -70,6 +70,7 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
     """
     from benchmark.store import Store
 
+    check_execution(options)
     results = Store(store)
     say = Speaker(as_json)
     plan = make_plan(spec, results, say, options)
@@ -86,6 +87,17 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
         checks = tell_checks(plan, results, say)
     say.hints(after(result, spec))
     return say.end(result.code, result.why, trained=result.trained, missing=result.missing, checks=checks)
+
+
+def check_execution(options: dict[str, Any]) -> None:
+    """Refuse a mode or a backend that there is not, before anything is said or done. Raises UsageError."""
+    from benchmark.execution.dispatch import require_backend
+    from benchmark.train.mode import Mode
+
+    if options["execution"] != "auto":
+        Mode.parse(options["execution"])
+    if options["backend"] != "threading":  # joblib takes a while to import and knows that one
+        require_backend(options["backend"])
 
 
 class Speaker:
@@ -123,6 +135,7 @@ class Speaker:
 
 def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) -> Plan:
     """Spec × registry × store."""
+    from benchmark.execution.changes import changed_plugins
     from benchmark.plan import Selection, build_plan, load_experiment
 
     loaded = load_experiment(spec, profile=options["profile"], seeds=options["seeds"], plugins=options["plugin"])
@@ -135,7 +148,7 @@ def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) ->
     plan = build_plan(
         loaded, finished, failed, force=options["force"], selection=chosen, seconds=store.seconds(loaded.profile)
     )
-    say.warn(store.warnings)
+    say.warn([*changed_plugins(plan, store), *store.warnings])
     return plan
 
 
@@ -209,12 +222,10 @@ def train(plan: Plan, todo: Sequence[Cell], store: Store, say: Speaker, options:
 def make_settings(plan: Plan, options: dict[str, Any]) -> Settings:
     """Execution settings from the command line."""
     from benchmark.execution.devices import resolve_device
-    from benchmark.execution.dispatch import require_backend
     from benchmark.execution.pool import Settings, default_threads, default_workers
     from benchmark.store import new_run_id
     from benchmark.train.mode import Mode
 
-    require_backend(options["backend"])
     device = resolve_device(options["device"])
     workers = options["workers"] or default_workers(device)
     return Settings(

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 def record_of(cell: Cell, request: Mapping[str, Any], **values: Any) -> CellRecord:
     """A record of one attempt at `cell` within `request`; `values` are the other fields of `CellRecord`."""
+    from benchmark.execution.changes import plugins_of
     from benchmark.identity import resolved_cell
 
     origin = provenance(request["threads"], request["device"])
+    if plugins := plugins_of(cell):
+        origin["plugins"] = {kind: plugin.sha256 for kind, plugin in plugins.items()}
     if request["purpose"] != "run":
         origin["purpose"] = request["purpose"]
     return CellRecord(

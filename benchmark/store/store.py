@@ -113,6 +113,22 @@ class Store:
             self._retried(lambda: self._each(look))
         return sorted(found.values(), key=lambda failure: (failure.task, failure.initializer, failure.seed))
 
+    def provenance(self, cell_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Cell id → what its counting attempt was made with; of the given cells, as far as they are here."""
+        wanted, counting = set(cell_ids), self.counting()
+        keys = {(id, counting[id].attempt_id) for id in wanted if id in counting}
+        found: dict[str, dict[str, Any]] = {}
+
+        def look(shard: Shard) -> None:
+            columns = ("cell_id", "attempt_id", "provenance")
+            for row in shards.read_table(shard.path, columns).to_pylist():
+                if (row["cell_id"], row["attempt_id"]) in keys:
+                    found[row["cell_id"]] = json.loads(row["provenance"])
+
+        if keys:
+            self._retried(lambda: self._each(look))
+        return found
+
     def runs(self) -> list[RunRecord]:
         """Every invocation, oldest first."""
         found, warnings = runs.load_runs(self.layout)

@@ -11,11 +11,22 @@ import pytest
 
 from benchmark.cli.plan import duration
 from benchmark.cli.shell import main
+from benchmark.execution.records import record_of
 from benchmark.plan import build_plan, load_experiment
 from benchmark.records import CellRecord
 from benchmark.store import Store
 
 TOY = Path(__file__).parents[1] / "spec" / "toy_plugin.py"
+OWN = """from benchmark.initializer import Initializer
+from benchmark.registry import initializer
+
+
+@initializer("own")
+class Own(Initializer):
+    def apply(self, model, context):
+        pass
+
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +72,21 @@ def test_stored_cells_are_reused_and_give_the_estimate(capsys):
     _, out, _ = run(capsys, "e.yaml")
     assert "1 reuse, 1 run" in out
     assert "5 cells to train; about 1 min 30 s of one worker for 1 of them, unknown for 4." in out
+
+
+def test_reused_cells_of_a_plugin_file_that_has_changed_since_are_told(capsys, tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "o.yaml").write_text(f"experiment: o\nplugins: [{TOY}, own.py]\ntasks: toy\ninitializers: own\n")
+    plan = build_plan(load_experiment("o.yaml"))
+    request = {"threads": 1, "device": "cpu", "purpose": "run", "run_id": "r", "attempt_id": "a"}
+    Store("results").write_shard([record_of(cell, request, status="finished") for cell in plan.to_run()[:2]])
+    assert "differs" not in run(capsys, "o.yaml")[2]
+    (tmp_path / "own.py").write_text(OWN.replace("pass", "return"))
+    told = run(capsys, "o.yaml")[2]
+    assert "own.py differs from the file 2 reused cells were trained with; raise `version` in it or use --force" in told
+    assert "differs" not in run(capsys, "o.yaml", "--force")[2]
+    (tmp_path / "own.py").write_text(OWN.replace("pass", "return") + "    version = 2\n")
+    assert "differs" not in run(capsys, "o.yaml")[2]
 
 
 def test_when_all_is_finished_there_is_nothing_to_do(capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -71,6 +72,8 @@ def test_cells_carry_their_provenance(finished):
     assert record.device == "cpu"
     assert record.execution == "stack[3]"
     assert set(record.provenance) >= {"initbench", "code", "python", "platform", "packages", "cpu", "cores", "threads"}
+    digest = hashlib.sha256((finished.folder / "toy.py").read_bytes()).hexdigest()
+    assert record.provenance["plugins"] == {"task": digest, "initializer": digest}
     home = str(Path.home())
     assert home == "/" or home not in json.dumps(record.provenance)
 
@@ -216,8 +219,11 @@ def test_nothing_selected_is_a_usage_error(project):
 
 
 def test_an_unknown_execution_mode_backend_or_device_is_a_usage_error(project):
-    assert "execution must be" in project.run("--execution", "fast", code=2)
-    assert "not known to joblib" in project.run("--backend", "nope", code=2)
+    for wrong in (("--execution", "fast"), ("--backend", "nope")):
+        said = project.run(*wrong, "--dry-run", code=2)
+        assert ("execution must be" in said) == (wrong[0] == "--execution")
+        assert ("not known to joblib" in said) == (wrong[0] == "--backend")
+        assert "to train" not in said
     assert "--device is auto, cpu" in project.run("--device", "tpu", code=2)
 
 
