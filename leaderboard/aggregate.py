@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from benchmark.parameters import Metric
@@ -31,6 +31,8 @@ class SeedResult:
     finals: Mapping[str, float] = field(default_factory=dict)
     """Metric → final value, full precision; NaN stays NaN."""
     error: str | None = None
+    execution: str = ""
+    """How it was trained: `alone`, `stack[4]` ...; empty where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -171,4 +173,4 @@ def _result(cell: PlannedCell, found: SeedResult | None) -> SeedResult:
     """The stored result under the plan's seed, whatever name it was first run under."""
     if found is None:
         return SeedResult(cell.seed, cell.cell_id, cell.status, error=cell.error)
-    return SeedResult(cell.seed, cell.cell_id, found.status, found.finals, found.error)
+    return replace(found, seed=cell.seed, cell_id=cell.cell_id)

@@ -59,11 +59,15 @@ class Stamp:
 
 
 def digest(experiment: str, profile: str, tables: Iterable[Table]) -> str:
-    """sha256 of the canonical JSON of what the tables show: every seed's value and every status, no formatting."""
+    """sha256 of the canonical JSON of what the tables show: every value with its seed and cell id, and every status.
+
+    Rounding and layout are not in it. Equal numbers of other cells have another digest.
+    """
     shown = sorted(
-        [*key, sorted((str(seed), value) for seed, value in entry.values.items()), dict(entry.counts), entry.skipped]
+        [*key, sorted((str(seed), entry.cells.get(seed, ""), value) for seed, value in entry.values.items()),
+         dict(entry.counts), entry.skipped]
         for key, entry in measured(tables)
-    )
+    )  # fmt: skip
     document = {"experiment": experiment, "profile": profile, "entries": shown}
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
@@ -204,7 +208,9 @@ def moved(stamp: Stamp, untouched: bool, current: Leaderboard) -> list[str]:
         return problems
     problems += [f"{' / '.join(key)}: not in the file, store {found[key]}" for key in found if key not in stamp.numbers]
     if not problems and stamp.digest != current.digest:
-        problems.append("values of single seeds changed although no mean, deviation or count did")
+        problems.append(
+            "values of single seeds changed, or they are of other cells, although no mean, deviation or count did"
+        )
     return problems
 
 

@@ -244,7 +244,8 @@ def read_results(store: Store, cell_ids: Collection[str]) -> dict[str, SeedResul
     con = store.connect()
     try:
         rows = con.execute(
-            "select cell_id, seed, status, error from cells where cell_id in (select unnest(?))", [list(cell_ids)]
+            "select cell_id, seed, status, error, execution from cells where cell_id in (select unnest(?))",
+            [list(cell_ids)],
         ).fetchall()
         values = con.execute(
             "select cell_id, metric, value from finals where cell_id in (select unnest(?))", [list(cell_ids)]
@@ -255,7 +256,7 @@ def read_results(store: Store, cell_ids: Collection[str]) -> dict[str, SeedResul
     for cell_id, metric, value in values:
         if value is not None:
             finals.setdefault(cell_id, {})[metric] = value
-    found = {row[0]: SeedResult(row[1], row[0], row[2], finals.get(row[0], {}), row[3]) for row in rows}
+    found = {row[0]: SeedResult(row[1], row[0], row[2], finals.get(row[0], {}), *row[3:]) for row in rows}
     return {**{cell_id: SeedResult(-1, cell_id, RUNNING) for cell_id in running(store)}, **found}
 
 

@@ -64,6 +64,8 @@ class Entry:
     planned: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     """Status → planned seeds that have no value."""
+    cells: Mapping[int, str] = field(default_factory=dict)
+    """Seed → id of the cell whose value it is."""
     skipped: str | None = None
     bold: bool = False
     rank: tuple[int, int] | None = None
@@ -133,7 +135,7 @@ class Leaderboard:
     title: str
     tables: tuple[Table, ...]
     digest: str
-    """sha256 of the aggregated inputs of the tables shown."""
+    """sha256 of the values shown and the cells they are of."""
     selection: Selection
     planned: int
     unfinished: Mapping[str, int]
@@ -155,10 +157,11 @@ def build(grid: Grid, selection: Selection | None = None, published: PublishedLo
     layouts = _layouts(grid, tasks, initializers, selection)
     tables = [_table(layout, grid, tasks, initializers, selection, lookup) for layout in layouts]
     shown = tuple(table for table in tables if table.columns and table.rows)
-    planned, unfinished = _progress([grid.groups[key] for key in product(tasks, initializers) if key in grid.groups])
+    groups = [grid.groups[key] for key in product(tasks, initializers) if key in grid.groups]
+    planned, unfinished = _progress(groups)
     return Leaderboard(
         grid.experiment, grid.profile, grid.title, shown, digest(grid.experiment, grid.profile, shown), selection,
-        planned, unfinished, grid.notes, grid.part,
+        planned, unfinished, (*grid.notes, *_mixed_modes(groups)), grid.part,
     )  # fmt: skip
 
 
@@ -186,9 +189,22 @@ def _progress(groups: Sequence[Group]) -> tuple[int, dict[str, int]]:
     return len(results), dict(Counter(result.status for result in results if result.status != "finished"))
 
 
-def _layouts(
-    grid: Grid, tasks: Sequence[str], initializers: Sequence[str], selection: Selection
-) -> Sequence[Layout]:
+def _mixed_modes(groups: Sequence[Group]) -> list[str]:
+    """One sentence when the cells of a task, a column here, were not all trained in one execution mode."""
+    modes: dict[str, set[str]] = {}
+    for group in groups:  # the size of a stack is no mode: the last of a run is often smaller
+        modes.setdefault(group.task, set()).update(r.execution.partition("[")[0] for r in group.seeds if r.execution)
+    mixed = {task: found for task, found in modes.items() if len(found) > 1}
+    if not mixed:
+        return []
+    listed = ", ".join(sorted(set[str]().union(*mixed.values())))
+    return [
+        f"Cells of one column were trained in more than one execution mode ({listed}; {', '.join(mixed)}): long runs "
+        "agree between modes only in distribution."
+    ]
+
+
+def _layouts(grid: Grid, tasks: Sequence[str], initializers: Sequence[str], selection: Selection) -> Sequence[Layout]:
     """The asked metrics, one table each; else the experiment's tables; else the primary metrics together."""
     if not selection.metrics:
         return _complete(grid.layouts, tasks, initializers) or (Layout("Primary metric of each task"),)
@@ -287,6 +303,7 @@ def _entry(
         values=values,
         planned=len(group.seeds),
         counts=group.counts(metric),
+        cells={result.seed: result.cell_id for result in group.seeds if result.seed in values},
         skipped=group.skipped,
         bold=name in ranked.bold,
         rank=(ranked.ranks or {}).get(name),

@@ -188,9 +188,23 @@ def store_health(store: Store) -> Iterator[Answer]:
     )
     for warning in store.warnings:
         yield Answer("store", "problem", warning)
+    yield from set_aside(store)
     dead = [beat for beat in store.heartbeats() if not beat.is_alive()]
     if dead:
         yield Answer("store", "note", f"{len(dead)} stacks were killed while training", "bench run goes on with them")
+
+
+def set_aside(store: Store) -> Iterator[Answer]:
+    """Damaged files, whenever they were found."""
+    names = sorted(path.name for path in store.layout.quarantine.glob("*.parquet"))
+    if names:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield Answer(
+            "store",
+            "problem",
+            f"{len(names)} damaged files in {store.layout.quarantine} ({names[0]}{more}), each with its .reason",
+            "copy them anew into shards/ from where they came, or run the spec again; then remove that folder",
+        )
 
 
 def plugins(registry: Registry, files: Sequence[Path]) -> Iterator[Answer]:

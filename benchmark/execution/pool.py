@@ -226,9 +226,11 @@ def decide_modes(cells: Sequence[Cell], store: Store, settings: Settings, listen
         for number, decision in dispatched(decide_shape, jobs, settings.backend, settings.workers, listener.note):
             if STOPPING.is_set():
                 continue
-            if decision is not None:
-                store.decide_execution(mode_key(missing[number], settings), decision)
-            listener.note(f"  {jobs[number].task}: " + (decision or FAILED_DECISION)["reason"])
+            if decision is not None:  # another run may have decided meanwhile: then its decision holds here too
+                decision = store.decide_execution(mode_key(missing[number], settings), decision)
+            listener.note(
+                f"  {jobs[number].task}: " + str((decision or FAILED_DECISION).get("reason", "decided by another run"))
+            )
         kept = store.execution()
     return {key: Mode.parse(kept.get(mode_key(key, settings), {}).get("mode", ALONE.name)) for key in shapes}
 

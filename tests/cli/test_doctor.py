@@ -27,6 +27,11 @@ def test_a_damaged_shard_is_named(finished):
     _, shown = answers(finished, code=4)
     problems = [answer["found"] for answer in shown["answers"] if answer["level"] == "problem"]
     assert any(shard.name in text and "damaged" in text for text in problems)
+    _, shown = answers(finished, code=4)  # it lies in quarantine now, and still needs mending
+    (problem,) = [answer for answer in shown["answers"] if answer["level"] == "problem"]
+    assert "1 damaged files in" in problem["found"]
+    assert shard.name in problem["found"]
+    assert "run the spec again" in problem["advice"]
 
 
 def test_a_broken_plugin_is_named_with_its_reason(project):

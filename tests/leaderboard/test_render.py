@@ -272,6 +272,41 @@ def test_the_digest_depends_on_the_data_and_not_on_the_order(grid, board):
     assert build(changed(grid, "parity", "mask", 1, math.nextafter(99.9, 100))).digest != board.digest
 
 
+def test_equal_numbers_of_other_cells_have_another_digest(grid, board):
+    def other_cells(group):
+        seeds = tuple(dataclasses.replace(result, cell_id=f"other-{result.cell_id}") for result in group.seeds)
+        return dataclasses.replace(group, seeds=seeds)
+
+    other = dataclasses.replace(grid, groups={key: other_cells(group) for key, group in grid.groups.items()})
+    assert build(other).digest != board.digest
+    ((stamp, untouched),) = digest.read_stamps(render(board, "json"))
+    assert digest.moved(stamp, untouched, build(grid)) == []
+    assert "they are of other cells" in digest.moved(stamp, untouched, build(other))[0]
+
+
+def in_modes(grid, modes):
+    """The grid with every cell of parity × mask trained in one of the modes, all others alone."""
+    groups = dict(grid.groups)
+    for key, group in groups.items():
+        named = modes if key == ("parity", "mask") else ["alone"]
+        seeds = tuple(
+            dataclasses.replace(result, execution=named[k % len(named)]) for k, result in enumerate(group.seeds)
+        )
+        groups[key] = dataclasses.replace(group, seeds=seeds)
+    return dataclasses.replace(grid, groups=groups)
+
+
+def test_a_column_of_more_than_one_execution_mode_is_said_to_be_one(grid):
+    said = "Cells of one column were trained in more than one execution mode (alone, stack; parity)"
+    assert said in render(build(in_modes(grid, ["alone", "stack[4]"])), "markdown")
+    for modes in (["alone"], [""]):
+        assert "execution mode" not in render(build(in_modes(grid, modes)), "markdown")
+    stacks = in_modes(grid, ["stack[4]", "stack[3]"])
+    kept = {key: group for key, group in stacks.groups.items() if key == ("parity", "mask")}
+    one_row = dataclasses.replace(stacks, groups=kept, tasks=grid.tasks[:1], initializers=("mask",))
+    assert "execution mode" not in render(build(one_row), "markdown")
+
+
 # --- charts ----------------------------------------------------------------------------------------------------
 
 
