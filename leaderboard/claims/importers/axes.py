@@ -47,6 +47,8 @@ def find_axes(grid: Grid, layout: Layout, block: Block, readings: Readings, entr
     if rows is None and given_columns:
         rows = "task" if "method" in given_columns else "method"
     if rows is not None:
+        if not (entry.rows or given_columns or spanning) and _names_the_columns(grid, layout, block, rows):
+            return Axes(tuple(_other(rows) for _ in kinds), (rows,), assumed=True)
         return _finish(kinds, rows, given_columns, spanning, assumed=False)
     rows = _by_names(grid, layout, block) or _by_style(grid, layout, block, readings)
     return _finish(kinds, rows or "method", given_columns, spanning, assumed=rows is None)
@@ -114,6 +116,17 @@ def _column_word(grid: Grid, layout: Layout, block: Block, heads: list[str]) -> 
         if slash and words.head_kind(left) and words.head_kind(right):
             return "task" if words.head_kind(right) == "task" else "method"
     return None
+
+
+def _names_the_columns(grid: Grid, layout: Layout, block: Block, corner: str) -> bool:
+    """Whether a lone corner word heads the columns: `Method` over known data sets, `Domain` over a row `Ours`."""
+    if layout.label_columns != 1:
+        return False
+    rows, columns = _row_labels(grid, layout, block), _column_labels(grid, layout, block)
+    if corner == "method":
+        known = len(rows) > 1 and all(map(words.is_dataset, rows)) and not any(map(words.is_dataset, columns))
+        return known and any(words.is_own(label) or words.is_method(label) for label in columns)
+    return any(map(words.is_own, rows)) and not any(map(words.is_own, columns))
 
 
 def _by_names(grid: Grid, layout: Layout, block: Block) -> str | None:

@@ -50,6 +50,7 @@ class Context:
     n: int | None
     spread: SpreadKind
     baseline: str | None
+    relative: bool
 
 
 def of_compound(item: words.Compound) -> Facts:
@@ -75,7 +76,8 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
         facts = facts.over(Facts({"task": task}))
     n = entry.n if entry.n is not None else words.runs_in(grid.caption)
     spread = entry.spread or words.spread_in(grid.caption) or "unknown"
-    return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts))
+    return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts),
+                   entry.relative or words.is_relative_in(grid.caption))  # fmt: skip
 
 
 _TO_BASELINE = (
@@ -141,7 +143,7 @@ def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str
     if draft.delta is not None:
         optional["delta"] = draft.delta
     elif number.delta is not None:
-        optional["delta"] = Delta(printed=number.delta, baseline=context.baseline, relative=entry.relative)
+        optional["delta"] = Delta(printed=number.delta, baseline=context.baseline, relative=context.relative)
     if styled:
         optional |= {"bold": number.style.bold, "underline": number.style.underline}
     return Claim(

@@ -14,7 +14,7 @@ from leaderboard.claims.importers.facts import Facts, facts_of
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.layout import Block, Layout, Readings, find_layout
 from leaderboard.claims.importers.mapping import TableMapping
-from leaderboard.claims.importers.numbers import Brackets, Reading
+from leaderboard.claims.importers.numbers import Reading
 from leaderboard.claims.importers.result import Place, TableSummary, Unread
 from leaderboard.claims.importers.vocabulary import OFF, ON, SPREADS, VALUES
 from leaderboard.claims.model import Claim, Where
@@ -40,7 +40,9 @@ class _Reader:
     def __init__(self, grid: Grid, entry: TableMapping) -> None:
         self.grid = grid
         self.entry = (
-            entry if entry.brackets is not None else entry.model_copy(update={"brackets": _brackets_said(grid.caption)})
+            entry
+            if entry.brackets is not None
+            else entry.model_copy(update={"brackets": words.brackets_in(grid.caption)})
         )
         self.name = entry.name or grid.name
         self.readings = Readings(grid, self.entry)
@@ -356,10 +358,3 @@ def _has_letter(text: str) -> bool:
 def _is_text(text: str) -> bool:
     """Whether a cell says something in words (not only `±` or an arrow)."""
     return any(character.isalnum() for character in text)
-
-
-def _brackets_said(caption: str) -> Brackets | None:
-    """`(std in parentheses)` and its like: a bare number in brackets is the spread."""
-    text = caption.lower()
-    in_brackets = any(word in text for word in ("parenthes", "bracket", "subscript"))
-    return "spread" if in_brackets and words.spread_in(text) is not None else None

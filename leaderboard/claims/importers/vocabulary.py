@@ -142,7 +142,7 @@ HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
 """What the header over a label column says its labels are."""
 
 DATASETS = alternatives(
-    r"cifar|imagenet|\bin-?(1k|21k|22k)\b|mnist|svhn|stl-?10|food-?101|flowers|\bpets?\b|\bcars\b|aircraft",
+    r"cifar|imagenet|\bin-?(1k|21k|22k)\b|mnist|svhn|\bstl(-?10)?\b|food-?101|flowers|\bpets?\b|\bcars\b|aircraft",
     r"\bcoco\b|ade20k",
     r"cityscapes|pascal|\bvoc\b|glue\b|\bsst-?[25]?\b|[mqxs]nli\b|\bqqp\b|\brte\b|\bcola\b|\bmrpc\b|\bsts-?b\b|squad",
     r"wikitext|\bptb\b|penn tree|enwik8|text8|tinystor|openwebtext|lambada|\bc4\b|\bpile\b|hellaswag|\bpiqa\b",
@@ -168,8 +168,8 @@ NUMERALS = {
     "twenty": 20,
 }  # fmt: skip
 RUNS = re.compile(
-    rf"(?:over|of|across|from|with|using|n ?=)\s{{0,2}}(\d{{1,3}}|{'|'.join(NUMERALS)})\s{{0,2}}(?:\w{{1,14}} ){{0,2}}?"
-    r"(?:seeds?|runs?|trials?|repetitions?|repeats?|initiali[sz]ations|replicates?)\b"
+    rf"(?:over|of|across|from|with|using|n ?=|[(,;:])\s{{0,2}}(\d{{1,3}}|{'|'.join(NUMERALS)})\s{{0,2}}"
+    r"(?:\w{1,14} ){0,2}?(?:seeds?|runs?|trials?|repetitions?|repeats?|initiali[sz]ations|replicates?)\b"
 )
 UNITS = frozenset({
     "%", "in %", "pct", "percent", "M", "G", "B", "K", "T", "ms", "s", "sec", "GB", "MB", "h", "hours", "GFLOPs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
 from leaderboard.claims.importers.vocabulary import (
     AVERAGE,
@@ -167,6 +168,11 @@ def is_method(text: str) -> bool:
     return METHODS.search(text.lower()[:200]) is not None
 
 
+def is_own(text: str) -> bool:
+    """`Ours`, `Baseline`: can only be a method."""
+    return re.search(r"\b(ours?|proposed|baselines?)\b", text.lower()[:200]) is not None
+
+
 def head_kind(text: str) -> str | None:
     """What the header over a label column says its labels are: method, model, task, metric, split."""
     words = text.lower().strip(" .:()")
@@ -197,6 +203,30 @@ def spread_in(caption: str) -> SpreadKind | None:
     ]
     found = [kind for kind, pattern in kinds if re.search(pattern, text)]
     return found[0] if len(found) == 1 else None
+
+
+_SPREAD_SHAPE = re.compile(
+    r"\b(?:mean|average|avg\.?)s? ?[(\[] ?(?:± ?)?"
+    r"(?:std\b|sd\b|s\.d\.|st\.? ?dev|standard dev|se\b|sem\b|s\.e\.|stderr|standard err)"
+)
+_CHANGES = r"(?:improvements?|gains?|differences?|increases?|decreases?|reductions?|changes?|drops?|deltas?|δ)"
+_RELATIVE = re.compile(rf"\brel(?:\.|ative) (?:\w+ )?{_CHANGES}")
+
+
+def brackets_in(caption: str) -> Literal["spread", "delta"] | None:
+    """What a caption says of bare numbers in brackets: `mean (std)`, `(std in parentheses)`, `gains in brackets`."""
+    text = " ".join(caption.lower().split())
+    if _SPREAD_SHAPE.search(text):
+        return "spread"
+    if not any(word in text for word in ("parenthes", "bracket", "subscript")):
+        return None
+    spread, change = spread_in(text) is not None, re.search(rf"\b{_CHANGES}", text) is not None
+    return "spread" if spread and not change else "delta" if change and not spread else None
+
+
+def is_relative_in(caption: str) -> bool:
+    """Whether a caption says that printed differences are relative ones."""
+    return _RELATIVE.search(" ".join(caption.lower().split())) is not None
 
 
 def direction_in(caption: str) -> Direction:

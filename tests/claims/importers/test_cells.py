@@ -136,3 +136,23 @@ def test_dingbats_are_marks_and_not_the_numbers_of_their_place_in_the_font(latex
     result = latex_table(rows)
     assert [(claim.printed, claim.scope.subset) for claim in result.claims] == [("88.1", "Aug=✓")]
     assert result.tables[0].missing == 1
+
+
+@pytest.mark.parametrize(
+    "caption", ["Mean (std) over three seeds", "average (s.d.)", "Accuracy, standard deviations in brackets"]
+)
+def test_a_caption_that_shows_mean_and_spread_explains_brackets(cell, caption):
+    claim = cell("14.5 (0.4)", caption)
+    assert (claim.printed, claim.spread.printed, claim.spread.kind) == ("14.5", "0.4", "sd")
+
+
+def test_a_caption_that_speaks_of_relative_gains_in_brackets_explains_them(cell):
+    caption = "Accuracy (relative improvement over Default in parentheses)"
+    for source in ("26.22 (10.71\\%)", "26.22 (+10.71\\%)", "26.22 (+10.71)"):
+        delta = cell(source, caption).delta
+        assert (delta.printed.lstrip("+"), delta.baseline, delta.relative) == ("10.71", "Default", True)
+
+
+def test_a_caption_that_speaks_of_gains_in_brackets_explains_unsigned_ones(cell):
+    delta = cell("26.22 (2.81)", "Accuracy (gains over Default in brackets)").delta
+    assert (delta.printed, delta.baseline, delta.relative) == ("2.81", "Default", False)

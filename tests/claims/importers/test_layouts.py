@@ -148,6 +148,7 @@ def test_typography_is_unknown_in_a_table_without_any(latex_table):
     [
         ("Mean over five seeds", 5), ("averaged across 3 random seeds", 3), ("mean of 10 independent runs", 10),
         ("a single run", 1),
+        ("Accuracy (five seeds, mean $\\pm$ std)", 5),
         ("over 5 seeds, ablation over 3 seeds", None), ("ResNet-50 with 4 heads", None), ("over 0 runs", None),
     ],
 )  # fmt: skip
@@ -293,3 +294,23 @@ def test_a_column_that_is_not_claimed_is_noted(latex_table):
 def test_decimals_of_a_setting_still_describe_the_row(latex_table):
     result = latex_table("Method & Dropout & Top-1 \\\\ \\midrule\nMask & 0.1 & 82.4 \\\\", 2)
     assert [(claim.printed, claim.scope.subset) for claim in result.claims] == [("82.4", "Dropout=0.1")]
+
+
+def test_a_corner_word_over_known_data_sets_heads_the_columns(latex_table):
+    rows = (
+        "Method & Ours & BaseA \\\\ \\midrule\nCIFAR10 & 95.1 & 94.2 \\\\ SVHN & 97.1 & 97.2 \\\\ "
+        "Mean & 96.1 & 95.7 \\\\"
+    )
+    result = latex_table(rows)
+    assert scopes(result)["94.2"] == ("BaseA", "CIFAR10", "accuracy")
+    assert result.tables[0].assumed
+
+
+def test_a_corner_word_for_tasks_over_a_row_called_ours_heads_the_columns(latex_table):
+    result = latex_table("Domain & A & D \\\\ \\midrule\nOurs & 80.1 & 81.2 \\\\ Base & 80.5 & 81.0 \\\\")
+    assert scopes(result)["81.2"] == ("Ours", "D", "accuracy")
+
+
+def test_methods_trained_on_data_sets_stay_methods(latex_table):
+    rows = "Method & Top-1 \\\\ \\midrule\nImageNet init & 80.1 \\\\ CIFAR init & 81.0 \\\\"
+    assert scopes(latex_table(rows, 1, "x"))["80.1"][0] == "ImageNet init"
