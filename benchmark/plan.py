@@ -19,6 +19,7 @@ from benchmark.spec.models import Experiment
 from benchmark.spec.problems import suggestion
 from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask
 from benchmark.task import Task
+from benchmark.wording import counted
 
 __all__ = [
     "Estimate",
@@ -180,8 +181,9 @@ def build_plan(
     seeds = [seed for seed in loaded.seeds if not chosen.seeds or seed in chosen.seeds]
     if (size := len(tasks) * len(initializers) * len(seeds)) > MOST_CELLS:
         raise UsageError(
-            f"{loaded.name} has {size} cells ({len(tasks)} tasks × {len(initializers)} initializers × {len(seeds)} "
-            f"seeds); at most {MOST_CELLS} can be planned at once: ask for fewer with --task, --initializer or --seeds"
+            f"{loaded.name} has {size} cells ({counted(len(tasks), 'task')} × "
+            f"{counted(len(initializers), 'initializer')} × {counted(len(seeds), 'seed')}); at most {MOST_CELLS} "
+            "can be planned at once: ask for fewer with --task, --initializer or --seeds"
         )
     if not size:
         raise UsageError(nothing_selected(loaded, chosen))

@@ -151,7 +151,7 @@ def test_a_misspelt_filter_is_answered_with_the_near_name(load):
 def test_a_plan_too_large_to_list_is_refused_before_it_is_made(load, monkeypatch):
     monkeypatch.setattr("benchmark.plan.MOST_CELLS", 5)
     loaded = load("tasks: toy\ninitializers: [plain, picky]\n", seeds=3)
-    with pytest.raises(UsageError, match=r"has 6 cells \(1 tasks? × 2 initializers × 3 seeds\); at most 5"):
+    with pytest.raises(UsageError, match=r"has 6 cells \(1 task × 2 initializers × 3 seeds\); at most 5"):
         build_plan(loaded)
     assert len(build_plan(loaded, selection=Selection(initializers=("plain",))).cells) == 3
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from benchmark.registry import Registry
+
     SeedsBase = click.ParamType[tuple[int, ...]]
 else:  # not generic before click 8.4
     SeedsBase = click.ParamType
@@ -89,6 +91,14 @@ def plugin_option() -> Option[Any]:
         metavar="FILE.py",
         help="Python file that registers tasks or initialisers (repeatable).",
     )
+
+
+def add_plugins(registry: Registry, paths: Iterable[Path]) -> None:
+    """Add plugin files, with a warning on the standard error for each that cannot be run."""
+    for path in paths:
+        registry.add_file(path)
+    for notice in registry.broken_notices():
+        click.echo(f"Warning: {notice}", err=True)
 
 
 def profile_option() -> Option[Any]:

@@ -8,6 +8,7 @@ import click
 
 from benchmark.cli import common
 from benchmark.errors import ExitCode
+from benchmark.wording import counted
 
 
 @click.command()
@@ -30,5 +31,5 @@ def command(plugin: tuple[Path, ...], store: Path, as_json: bool) -> ExitCode:
         common.print_table(
             ("", "subject", "found", "what to do"), [(a.level, a.subject, a.found, a.advice) for a in answers]
         )
-        click.echo(f"{problems} problems." if problems else "No problems.")
+        click.echo(f"{counted(problems, 'problem')}." if problems else "No problems.")
     return ExitCode.FOUND if problems else ExitCode.COMPLETE

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from benchmark.cli.common import emit_json, json_option, plugin_option, print_table
+from benchmark.cli.common import add_plugins, emit_json, json_option, plugin_option, print_table
 
 KINDS = {"tasks": "task", "initializers": "initializer", "specs": "experiment"}
 
@@ -44,8 +44,7 @@ def lines_of(kind: str, plugins: tuple[Path, ...]) -> list[dict[str, Any]]:
     from benchmark.spec.overview import families, summaries
 
     registry = Registry.discover()
-    for path in plugins:
-        registry.add_file(path)
+    add_plugins(registry, plugins)
     if kind == "plugins":
         return families(registry)
     catalog = Catalog.discover(file.path for file in registry.plugin_files)

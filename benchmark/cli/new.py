@@ -20,6 +20,7 @@ def command(kind: str, name: str, folder: Path) -> None:
     """Write a commented file that runs as it is: a task family, an initializer or an experiment called NAME."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
         raise UsageError(f"'{name}' is no name; use letters, digits and _ . + -")
+    check_free(kind, name)
     files = starting_files(kind, name)
     for path in files:
         if (folder / path).exists():
@@ -32,6 +33,19 @@ def command(kind: str, name: str, folder: Path) -> None:
     click.echo(NEXT[kind].format(file=folder / next(iter(files)), name=name))
 
 
+def check_free(kind: str, name: str) -> None:
+    """Refuse a name that is taken; a second family or spec of it could not be used. Raises UsageError."""
+    from benchmark.registry import Registry
+    from benchmark.spec.catalog import Catalog, SpecKind
+
+    specs: dict[str, SpecKind] = {"task": "task", "initializer": "initializer", "spec": "experiment"}
+    taken = [file.shown for file in Catalog.discover().files(specs[kind]) if file.name == name]
+    if (family := specs[kind]) != "experiment":
+        taken += [entry.origin for entry in Registry.discover().entries(family) if entry.name == name]
+    if taken:
+        raise UsageError(f"the name of {kind} '{name}' is taken by {taken[0]}; choose another name")
+
+
 NEXT = {
     "task": "Next: bench show {name} --plugin {file}; bench run SPEC --plugin {file} adds it to SPEC.",
     "initializer": "Next: bench show {name} --plugin {file}; bench run SPEC --plugin {file} adds it to SPEC.",
@@ -41,9 +55,8 @@ NEXT = {
 
 def starting_files(kind: str, name: str) -> dict[str, str]:
     """File name → text."""
-    wanted = {"task": ["task.py", "task.yaml"], "initializer": ["initializer.py"], "spec": ["spec.yaml"]}[kind]
     filled = {}
-    for template in wanted:
+    for template in ["spec.yaml"] if kind == "spec" else [f"{kind}.py", f"{kind}.yaml"]:
         text = (TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
         suffix = template.partition(".")[2]
         stem = re.sub(r"\W", "_", name) if suffix == "py" else name

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from benchmark.cli.common import print_table
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.cost.estimate import Cost, TaskCost, Total
@@ -83,7 +84,7 @@ def task_row(task: TaskCost) -> list[str]:
 def total_row(table: Total) -> list[str]:
     """One line of the second table."""
     known = f"{table.seconds / 3600:.3g}" if table.unknown < table.cells else "?"
-    hours = f"{known} + {table.unknown} cells unknown" if 0 < table.unknown < table.cells else known
+    hours = f"{known} + {counted(table.unknown, 'cell')} unknown" if 0 < table.unknown < table.cells else known
     return [table.title, str(table.cells), scaled(table.flops, ""), hours, scaled(table.storage, "B")]
 
 

@@ -11,6 +11,7 @@ import click
 
 from benchmark.cli import common
 from benchmark.errors import ExitCode, UsageError
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.execution.audit import Comparison
@@ -91,7 +92,10 @@ def train_again(
     jobs = audit_jobs(chosen, store, settings)
     total = sum(len(job.cells) for job in jobs)
     say = Brief(len(jobs), lambda text: click.echo(text, err=True))
-    say.note(f"Training {len(chosen)} cells again, in {len(jobs)} stacks of {total} cells in all")
+    say.note(
+        f"Training {counted(len(chosen), 'cell')} again, "
+        f"in {counted(len(jobs), 'stack')} of {counted(total, 'cell')} in all"
+    )
     execution = run_audit(jobs, store, settings, say)
     again = [record for record in store.records(every_attempt=True) if record.run_id == settings.run_id]
     return compare(chosen, again, tolerance), execution.interrupted
@@ -104,8 +108,7 @@ def make_settings(options: dict[str, Any]) -> Settings:
     from benchmark.store import new_run_id
 
     registry = Registry.discover()
-    for path in options["plugin"]:
-        registry.add_file(path)
+    common.add_plugins(registry, options["plugin"])
     workers = options["workers"] or default_workers("cpu")
     return Settings(
         run_id=new_run_id(),

@@ -10,6 +10,7 @@ import click
 
 from benchmark.cli import common
 from benchmark.errors import ExitCode, StoreError
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
@@ -77,7 +78,7 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
     todo = cells_to_train(plan, retry_failed)
     announce(plan, todo, say)
     if dry_run:
-        return say.end(ExitCode.COMPLETE, f"dry run; {len(todo)} cells would be trained")
+        return say.end(ExitCode.COMPLETE, f"dry run; {counted(len(todo), 'cell')} would be trained")
     if not todo:
         return nothing_to_do(plan, results, say, spec)
     result = train(plan, todo, results, say, options)
@@ -148,7 +149,7 @@ def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) ->
     plan = build_plan(
         loaded, finished, failed, force=options["force"], selection=chosen, seconds=store.seconds(loaded.profile)
     )
-    say.warn([*changed_plugins(plan, store), *store.warnings])
+    say.warn([*loaded.warnings, *changed_plugins(plan, store), *store.warnings])
     return plan
 
 
@@ -169,8 +170,9 @@ def announce(plan: Plan, todo: Sequence[Cell], say: Speaker) -> None:
     words = {"reuse": "reused", "same": "the same as others", "skip": "skipped", "broken": "broken"}
     others = "".join(f", {count} {words[action]}" for action, count in counts.items() if count)
     axes = zip(*((line.task, line.initializer, line.seed) for line in plan.cells), strict=True)
-    grid = "{} tasks × {} initialisers × {} seeds".format(*(len(set(axis)) for axis in axes))
-    say.line(f"{loaded.name} ({loaded.profile}): {grid}; {len(todo)} cells to train{cost}{others}.")
+    nouns = ("task", "initialiser", "seed")
+    grid = " × ".join(counted(len(set(axis)), noun) for axis, noun in zip(axes, nouns, strict=True))
+    say.line(f"{loaded.name} ({loaded.profile}): {grid}; {counted(len(todo), 'cell')} to train{cost}{others}.")
     for reason, count in reasons(plan):
         say.line(f"  {count} × {reason}")
     say.event("plan", experiment=loaded.name, profile=loaded.profile, to_train=len(todo), **counts)
@@ -195,13 +197,13 @@ def nothing_to_do(plan: Plan, store: Store, say: Speaker, spec: str) -> ExitCode
     say.hints([f"bench leaderboard {spec}"] if reused else [])
     if missing:
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
-        why = f"nothing to do, {reused} cells reused; incomplete: {listed}"
+        why = f"nothing to do, {counted(reused, 'cell')} reused; incomplete: {listed}"
         result = RunResult(ExitCode.INCOMPLETE, why, missing=missing)
     elif not reused:
-        why = f"nothing can be trained, {len(plan.with_action('skip'))} cells skipped"
+        why = f"nothing can be trained, {counted(len(plan.with_action('skip')), 'cell')} skipped"
         result = RunResult(ExitCode.INCOMPLETE, why)
     else:
-        result = RunResult(ExitCode.COMPLETE, f"nothing to do, {reused} cells reused")
+        result = RunResult(ExitCode.COMPLETE, f"nothing to do, {counted(reused, 'cell')} reused")
     try:
         note_idle_run(plan, store, result)
     except StoreError as error:  # a store that cannot be written to can still be asked

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from benchmark.cli.common import emit_json, json_option, plugin_option, print_table, store_option
+from benchmark.cli.common import add_plugins, emit_json, json_option, plugin_option, print_table, store_option
 from benchmark.errors import UsageError
 
 
@@ -46,8 +46,7 @@ def details(name: str, plugins: tuple[Path, ...]) -> tuple[list[dict[str, Any]],
     from benchmark.spec.overview import detail
 
     registry = Registry.discover()
-    for path in plugins:
-        registry.add_file(path)
+    add_plugins(registry, plugins)
     catalog = Catalog.discover(file.path for file in registry.plugin_files)
     wanted = name if catalog.get("experiment", name) else Path(name).stem
     found = [one for kind in FOLDERS if (one := detail(kind, wanted, registry, catalog)) is not None]

@@ -12,6 +12,7 @@ import click
 
 from benchmark.cli.common import emit_json, emit_json_line, json_option, print_table, store_option
 from benchmark.cli.stores import open_store, tell
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.store import Store
@@ -89,7 +90,8 @@ def as_data(found: Overview) -> dict[str, Any]:
 def show_experiments(found: Overview) -> None:
     """One line per experiment."""
     if not found.experiments:
-        click.echo(f"{found.store}: no runs yet, {found.cells} cells with numbers. Start with `bench run SPEC`.")
+        cells = counted(found.cells, "cell")
+        click.echo(f"{found.store}: no runs yet, {cells} with numbers. Start with `bench run SPEC`.")
         return
     headings = ("experiment", "profile", "run", "state", "done", "diverged", "running", "failed", "missing", "of")
     print_table(headings, [
@@ -120,7 +122,7 @@ def show_failures(found: Overview, errors: bool) -> None:
     if not found.failures:
         return
     shown = found.failures if errors else found.failures[:SHOWN]
-    click.echo(f"\n{len(found.failures)} cells without numbers:")
+    click.echo(f"\n{counted(len(found.failures), 'cell')} without numbers:")
     for failure in shown:
         name = f"{failure.task} × {failure.initializer}, seed {failure.seed} ({failure.cell_id[:12]})"
         click.echo(f"  {failure.status}: {name}: {failure.reason}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchmark.cli.common import emit_json, json_option, plugin_option
+from benchmark.cli.common import add_plugins, emit_json, json_option, plugin_option
 from benchmark.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 @json_option()
 def command(files: tuple[Path, ...], plugin: tuple[Path, ...], as_json: bool) -> int:
     """Check spec FILES (tasks, initializers, experiments; the first key says which) or all specs in folders."""
+    from benchmark.registry import Registry
     from benchmark.spec.catalog import files_in
     from benchmark.spec.marks import describe, in_order
     from benchmark.spec.validate import validate_file
 
+    add_plugins(Registry.discover(), plugin)
     paths = [path for given in files for path in ([f.path for f in files_in(given)] if given.is_dir() else [given])]
     problems: list[Problem] = []
     for path in dict.fromkeys(paths):

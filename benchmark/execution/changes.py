@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchmark.registry import plugin_of
 from benchmark.spec.catalog import shown_path
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def changed_plugins(plan: Plan, store: Store) -> list[str]:
     used = {cell.id: plugins for cell in reused if (plugins := plugins_of(cell))}
     counts = Counter(path for _, path in differing(used, store))
     return [
-        f"{shown_path(Path(path))} differs from the file {count} reused cell{'' if count == 1 else 's'} "
+        f"{shown_path(Path(path))} differs from the file {counted(count, 'reused cell')} "
         f"{'was' if count == 1 else 'were'} trained with; raise `version` in it or use --force"
         for path, count in counts.items()
     ]

@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmark.errors import UsageError
 from benchmark.execution.supervise import STOPPING
+from benchmark.wording import counted
 
 REDISPATCHES = 5
 """How often what is left is handed out again after joblib's own workers died."""
@@ -36,7 +37,7 @@ def dispatched(
         except Exception as error:
             if not died(error) or attempt == REDISPATCHES or STOPPING.is_set():
                 raise
-            note(f"A worker of the {backend} backend died; handing out {len(left)} stacks again")
+            note(f"A worker of the {backend} backend died; handing out {counted(len(left), 'stack')} again")
         else:
             return
 

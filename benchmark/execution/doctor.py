@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from benchmark.errors import BenchError
 from benchmark.execution.devices import gpus, torch_has_cuda
 from benchmark.execution.provenance import cpu_model, installed_version
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.registry import Registry
@@ -183,15 +184,15 @@ def store_health(store: Store) -> Iterator[Answer]:
         return
     scan = store.shards(verify_all=True)
     done = len(store.finished())
-    yield Answer(
-        "store", "ok", f"{done} cells with numbers, {sum(s.rows for s in scan.shards)} attempts, checksums verified"
-    )
+    attempts = counted(sum(shard.rows for shard in scan.shards), "attempt")
+    yield Answer("store", "ok", f"{counted(done, 'cell')} with numbers, {attempts}, checksums verified")
     for warning in store.warnings:
         yield Answer("store", "problem", warning)
     yield from set_aside(store)
     dead = [beat for beat in store.heartbeats() if not beat.is_alive()]
     if dead:
-        yield Answer("store", "note", f"{len(dead)} stacks were killed while training", "bench run goes on with them")
+        killed = f"{counted(len(dead), 'stack')} killed while training"
+        yield Answer("store", "note", killed, "bench run goes on")
 
 
 def set_aside(store: Store) -> Iterator[Answer]:

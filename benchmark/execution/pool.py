@@ -16,6 +16,7 @@ from benchmark.execution.stacks import Stack, form_stacks
 from benchmark.execution.supervise import STOPPING, decide_shape, supervise
 from benchmark.train.grouping import shape_key
 from benchmark.train.mode import ALONE, Mode
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.store import Store
@@ -148,7 +149,7 @@ def after_others(store: Store, settings: Settings, listener: Listener, summary: 
     """Wait for cells that another run is training; those that it did not finish, because it was stopped or killed."""
     if not (summary.elsewhere and settings.wait):
         return set()
-    listener.note(f"Waiting for {len(summary.elsewhere)} cells that another run is training")
+    listener.note(f"Waiting for {counted(len(summary.elsewhere), 'cell')} that another run is training")
     while not STOPPING.wait(WAIT_SECONDS):
         done = summary.elsewhere & set(store.finished())
         theirs = {id for beat in store.heartbeats() if beat.is_alive() for id in beat.cell_ids}

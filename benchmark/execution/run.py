@@ -14,6 +14,7 @@ from benchmark.execution.provenance import environment, without_home
 from benchmark.plan import Selection
 from benchmark.store import RunRecord, new_run_id
 from benchmark.store.layout import now
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
@@ -140,14 +141,15 @@ def verdict(
     trained = len({attempt.cell_id for attempt in store.attempts() if attempt.done and attempt.run_id == run_id})
     missing = what_is_missing(plan, cells, store, execution)
     if execution.interrupted:
-        why = f"interrupted; {trained} cells of this run are in the store, the same command goes on from there"
+        kept = f"{counted(trained, 'cell')} of this run {'is' if trained == 1 else 'are'} in the store"
+        why = f"interrupted; {kept}, the same command goes on from there"
         return RunResult(ExitCode.INTERRUPTED, why, trained, missing)
     if missing:
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
         early = " (stopped at the first failure)" if execution.stopped_early else ""
         return RunResult(ExitCode.INCOMPLETE, f"incomplete{early}: {listed}", trained, missing)
     skipped = f", {count} skipped" if (count := len(plan.with_action("skip"))) else ""
-    why = f"complete; {trained} cells trained, {len(cells) - len(todo)} reused{skipped}"
+    why = f"complete; {counted(trained, 'cell')} trained, {len(cells) - len(todo)} reused{skipped}"
     return RunResult(ExitCode.COMPLETE, why, trained)
 
 

@@ -44,6 +44,11 @@ class LoadedExperiment:
         return self.experiment.name
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Plugin files that could not be run, and why; what needs them cannot be used."""
+        return self.registry.broken_notices()
+
+    @property
     def plugin_files(self) -> tuple[PluginFile, ...]:
         """User files that workers must load."""
         return self.registry.plugin_files
@@ -89,7 +94,7 @@ def load_experiment(
     tasks, initializers = resolver.grid(root, used, joined)
     if problems or experiment is None:
         raise InvalidSpecError(problems)
-    notices = (*([notice] if notice else ()), *resolver.notices, *registry.broken_notices())
+    notices = (*([notice] if notice else ()), *resolver.notices)
     return LoadedExperiment(
         experiment, used, chosen_seeds(seeds, experiment), tasks, initializers, registry,
         path, source.text, source.sha256, notices,

@@ -68,6 +68,15 @@ def test_plugins_are_loaded_to_find_out_whether_they_work(capsys, tmp_path):
     assert lines["default"]["problem"] is None
 
 
+def test_a_plugin_file_of_which_no_name_can_be_read_is_listed_itself_and_warned_of(capsys, tmp_path):
+    (tmp_path / "dead.py").write_text("raise RuntimeError('no licence')\n")
+    _, out, err = run(capsys, "list", "plugins", "--plugin", "dead.py")
+    assert "! dead.py: RuntimeError: no licence" in out
+    for verb in (("list", "tasks"), ("show", "mask"), ("plan", "paper"), ("run", "paper", "--dry-run", "--json")):
+        err = run(capsys, *verb, "--plugin", "dead.py")[2]
+        assert "plugin dead.py could not be run (RuntimeError: no licence)" in err, verb
+
+
 def test_an_unknown_kind_is_a_usage_error(capsys):
     code, _, err = run(capsys, "list", "taks")
     assert code == 2

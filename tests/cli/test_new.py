@@ -98,6 +98,26 @@ def test_a_task_is_not_half_written_when_one_of_its_files_exists(capsys):
     assert [path.name for path in Path().iterdir()] == ["mine.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"), [("initializer", "mask"), ("task", "2parity"), ("task", "boolean"), ("spec", "paper")]
+)
+def test_a_name_that_is_taken_is_refused(capsys, kind, name):
+    code, _, err = run(capsys, kind, name)
+    assert code == 2
+    assert f"the name of {kind} '{name}' is taken by " in err
+    assert not list(Path().iterdir())
+
+
+def test_the_yaml_file_of_a_new_initializer_sets_its_parameters(capsys):
+    run(capsys, "initializer", "my-init")
+    path = Path("my-init.yaml")
+    assert validate_file(path, plugins=["my_init.py"]) == []
+    path.write_text(path.read_text().replace("strength: 1.0", "strength: 3"))
+    Path("e.yaml").write_text("experiment: e\ntasks: 2parity\ninitializers: default\n")
+    loaded = load_experiment("e.yaml", plugins=["my_init.py"])
+    assert loaded.initializer("my-init").by_task["2parity"].strength == 3.0
+
+
 def test_another_folder_is_made_when_asked_for(capsys):
     run(capsys, "initializer", "mine", "--dir", "a/b")
     assert Path("a/b/mine.py").is_file()

@@ -166,7 +166,7 @@ def test_a_third_party_s_own_check_that_raises_breaks_its_own_cells_only(project
 @pytest.mark.parametrize("fault", ["raise RuntimeError('no licence')", "import sys; sys.exit(7)", "def"])
 def test_a_plugin_that_fails_before_it_names_anything_is_told_with_the_reason(project, fault):
     project("dead.py", f"{fault}\n")
-    (notice,) = load_experiment("e", plugins=["dead.py"]).notices
+    (notice,) = load_experiment("e", plugins=["dead.py"]).warnings
     assert notice.startswith("plugin dead.py could not be run (")
     registry = Registry.discover()
     registry.add_file(Path("dead.py"))
