@@ -42,6 +42,12 @@ class StoreError(BenchError):
     """The result store cannot be read or written."""
 
 
+class StoreWriteError(StoreError):
+    """Results cannot be written: a full disk, missing rights ...; the command itself is right."""
+
+    exit_code = ExitCode.INTERNAL
+
+
 class IncompleteError(BenchError):
     """Some cells failed, timed out or are missing."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,9 +22,13 @@ from benchmark.cli.common import (
 )
 from benchmark.cli.plan_cost import cost_of, show_cost
 from benchmark.errors import ExitCode
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.plan import Estimate, Plan, PlannedCell
+
+GAP = 3
+"""Characters between two columns of a table, at most."""
 
 
 @click.command()
@@ -63,7 +69,7 @@ def command(
         loaded, stored.finished(), stored.not_done(), force=force,
         selection=Selection(task, initializer, seed), seconds=stored.seconds(loaded.profile),
     )  # fmt: skip
-    for message in (*loaded.notices, *changed_plugins(plan, stored), *stored.warnings):
+    for message in (*loaded.notices, *loaded.warnings, *changed_plugins(plan, stored), *stored.warnings):
         click.echo(message, err=True)
     costed = cost_of(plan, stored, gpu) if cost or gpu else None
     if as_json:
@@ -119,8 +125,34 @@ def show_grid(plan: Plan) -> None:
         groups.setdefault((planned.task, planned.initializer), []).append(planned)
     tasks = list(dict.fromkeys(task for task, _ in groups))
     initializers = list(dict.fromkeys(initializer for _, initializer in groups))
-    rows = [[name, *(summary(groups.get((task, name), [])) for task in tasks)] for name in initializers]
-    print_table(["initializer", *tasks], rows)
+    columns = [[task, *(summary(groups.get((task, name), [])) for name in initializers)] for task in tasks]
+    heads = ["initializer", *initializers]
+    for number, block in enumerate(blocks([widest(column) for column in columns], widest(heads))):
+        click.echo("\n" * (number > 0), nl=False)
+        headings, *rows = zip(heads, *(columns[k] for k in block), strict=True)
+        print_table(headings, rows)
+
+
+def widest(texts: Sequence[str]) -> int:
+    """Characters of the longest text."""
+    return max(map(len, texts))
+
+
+def blocks(widths: Sequence[int], first: int) -> list[list[int]]:
+    """Numbers of the columns side by side, cut into blocks that fit the terminal beside a first column each.
+
+    A column that does not fit even alone has a block of its own: nothing is cut off.
+    """
+    room = get_terminal_size().columns - first - GAP
+    found: list[list[int]] = []
+    left = 0
+    for number, width in enumerate(widths):
+        if not found or left < width + GAP:
+            found.append([])
+            left = room
+        found[-1].append(number)
+        left -= width + GAP
+    return found
 
 
 def summary(cells: list[PlannedCell]) -> str:
@@ -132,8 +164,8 @@ def closing(plan: Plan) -> str:
     """What a run would do, in one line, with its cost."""
     run = len(plan.to_run())
     if not run:
-        return f"Nothing to do, {len(plan.with_action('reuse'))} cells reused."
-    return f"{run} cell{'' if run == 1 else 's'} to train; {time_left(plan.estimate())}."
+        return f"Nothing to do, {counted(len(plan.with_action('reuse')), 'cell')} reused."
+    return f"{counted(run, 'cell')} to train; {time_left(plan.estimate())}."
 
 
 def time_left(estimate: Estimate | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.execution.board import Board, Row, shown_seconds, shown_value
 from benchmark.execution.job import Ended, Outcome
+from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -34,7 +35,7 @@ class Screen:
 
     def deciding(self, shapes: int) -> None:
         """See `benchmark.execution.pool.Listener`."""
-        self.note(f"Measuring which way of execution pays for {shapes} shapes of model")
+        self.note(f"Measuring which way of execution pays for {counted(shapes, 'shape')} of model")
 
     def dispatching(self, stacks: Sequence[Stack]) -> None:
         """See `benchmark.execution.pool.Listener`."""
@@ -42,14 +43,15 @@ class Screen:
             self.board.start_clock()
         modes = Counter(stack.mode.name for stack in stacks)
         listed = ", ".join(f"{count} × {name}" for name, count in modes.most_common())
-        self.note(f"Training {sum(len(stack.cells) for stack in stacks)} cells in {len(stacks)} stacks ({listed})")
+        cells = sum(len(stack.cells) for stack in stacks)
+        self.note(f"Training {counted(cells, 'cell')} in {counted(len(stacks), 'stack')} ({listed})")
 
     def ended(self, outcome: Outcome) -> None:
         """See `benchmark.execution.pool.Listener`."""
         self.board.note_left(outcome)
-        for count, word in ((len(outcome.already), "were finished"), (len(outcome.elsewhere), "are being trained")):
+        for count, word in ((len(outcome.already), "finished"), (len(outcome.elsewhere), "being trained")):
             if count:
-                self.note(f"{count} cells left out: they {word} by another run")
+                self.note(f"{counted(count, 'cell')} left out: {word} by another run")
         for ended in outcome.ended:
             self.board.note_ended(ended)
             self.cell(ended, last=ended is outcome.ended[-1])
@@ -164,7 +166,7 @@ class Live(Screen):
 
     def _paint(self) -> RenderableType:
         beats = [beat for beat in self._store.heartbeats() if beat.run_id == self._run_id]
-        return live_table(self.board, beats, self._doing, max(5, self._console.height - 6))
+        return live_table(self.board, beats, self._doing, max(5, self._console.height - 6), self._console.width)
 
 
 def sentence(board: Board, ended: Ended) -> str:
@@ -178,24 +180,45 @@ def sentence(board: Board, ended: Ended) -> str:
     return f"{name}: {row.metric.name} {shown_value(value, row.metric)} ({ended.status}, {ended.seconds:.1f} s)"
 
 
-def live_table(board: Board, beats: Sequence[Heartbeat], doing: str, height: int) -> Table:
-    """Task × initialiser with done, running, failed, the metric now, and how far the running stacks are."""
+def live_table(board: Board, beats: Sequence[Heartbeat], doing: str, height: int, width: int = 120) -> Table:
+    """Task × initialiser with done, running, failed, the metric now, and how far the running stacks are.
+
+    Where the width does not suffice, columns are left out before names and values are cut.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     running = running_cells(board, beats)
     table = Table(title=headline(board, beats, doing), box=SIMPLE_HEAD, title_justify="left", title_style="bold")
-    for heading in ("Task", "Initialiser"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("Seeds", "Running", "Failed", "Metric", "Now", "Step"):
-        table.add_column(heading, justify="right", no_wrap=True)
     rows = sorted(board.rows.values(), key=lambda row: urgency(row, running))
     shown = rows[:height] if len(rows) > height else list(board.rows.values())
-    for row in shown:
-        table.add_row(*row_cells(row, running.get((row.task, row.initializer), []), beats_of(row, beats, board)))
+    cells = [row_cells(row, running.get((row.task, row.initializer), []), beats_of(row, beats, board)) for row in shown]
+    kept = fitting(cells, width)
+    for name in kept:
+        table.add_column(name, justify="left" if name in NAMES else "right", no_wrap=True)
+    for texts in cells:
+        table.add_row(*(texts[HEADINGS.index(name)] for name in kept))
     if len(rows) > len(shown):
         table.caption = f"and {len(rows) - len(shown)} more rows"
     return table
+
+
+NAMES = ("Task", "Initialiser")
+HEADINGS = (*NAMES, "Seeds", "Running", "Failed", "Metric", "Now", "Step")
+DISPENSABLE = ("Metric", "Step", "Running", "Failed")
+"""Columns to do without, the first one first."""
+PADDING = 3
+"""Characters beside each column's text."""
+
+
+def fitting(cells: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The headings of the columns that fit into the width."""
+    widths = {name: max(map(len, (name, *(row[k] for row in cells)))) for k, name in enumerate(HEADINGS)}
+    kept = [*HEADINGS]
+    for name in DISPENSABLE:
+        if sum(widths[heading] + PADDING for heading in kept) + 1 > width:
+            kept.remove(name)
+    return kept
 
 
 def headline(board: Board, beats: Sequence[Heartbeat], doing: str) -> str:
@@ -204,7 +227,8 @@ def headline(board: Board, beats: Sequence[Heartbeat], doing: str) -> str:
     ahead = f"about {shown_seconds(left)} left" if left is not None else "time left: not known yet"
     failed = f", {board.count('failed')} failed" if board.count("failed") else ""
     reused = f", {board.count('reused')} reused" if board.count("reused") else ""
-    return f"{doing}: {board.over} of {board.planned} cells{failed}{reused}; {shown_seconds(board.elapsed)}, {ahead}"
+    done = f"{board.over} of {counted(board.planned, 'cell')}"
+    return f"{doing}: {done}{failed}{reused}; {shown_seconds(board.elapsed)}, {ahead}"
 
 
 def running_cells(board: Board, beats: Sequence[Heartbeat]) -> dict[tuple[str, str], list[str]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from benchmark.errors import BenchError
+from benchmark.errors import BenchError, ExitCode
 from benchmark.execution.devices import gpu_slot
 from benchmark.execution.job import Ended, Job, Outcome
 from benchmark.execution.process import POOL, DeathError, Place, StoppedError, TimeLimitError
@@ -84,6 +84,8 @@ class TrainingError(Exception):
 
 class RefusedError(BenchError):
     """The training process could not start on the cells, or could not store them; that concerns the whole run."""
+
+    exit_code = ExitCode.INTERNAL
 
 
 def train_once(job: Job, claimed_at: float, stopped: Callable[[], bool]) -> list[Ended]:

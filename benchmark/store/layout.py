@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmark.errors import StoreError
+from benchmark.errors import StoreWriteError
 
 SHARD_NAME = re.compile(r"(?P<attempt>[A-Za-z0-9._-]{1,120})-(?P<digest>[0-9a-f]{32})\.parquet")
 SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -113,7 +113,7 @@ def storing(what: str, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StoreError(
+        raise StoreWriteError(
             f"cannot write {what} at {path}: {reason}. {_advice(error)} Nothing already stored was changed."
         ) from error
 

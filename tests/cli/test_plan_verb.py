@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.cli.plan import duration
+from benchmark.cli.plan import blocks, duration
 from benchmark.cli.shell import main
 from benchmark.execution.records import record_of
 from benchmark.plan import build_plan, load_experiment
@@ -65,6 +65,24 @@ def test_the_grid_the_reasons_and_the_closing_line(capsys):
         "6 cells to train; time unknown, nothing comparable has run yet.\n"
         "`bench plan ... --cost` estimates operations, memory and hours.\n"
     )
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_grid_is_cut_into_blocks_that_fit(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = run(capsys, "paper")
+    grid = out.partition("\n\n   ")[0].splitlines()[2:]
+    assert max(map(len, grid)) <= width
+    headings = [line.split()[1:] for line in grid if line.startswith("initializer ")]
+    assert len(headings) > 1
+    loaded = load_experiment("paper")
+    assert [name for block in headings for name in block] == [task.name for task in loaded.tasks]
+    assert sum(line.startswith("mask ") for line in grid) == len(headings)
+
+
+def test_a_column_too_wide_for_the_terminal_stands_alone(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    assert blocks([4, 4, 40, 4], first=10) == [[0, 1], [2], [3]]
 
 
 def test_stored_cells_are_reused_and_give_the_estimate(capsys):

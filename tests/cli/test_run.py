@@ -106,14 +106,14 @@ def test_what_was_asked_for_last_is_what_is_shown_without_a_spec(finished):
 
 def test_more_seeds_train_only_the_new_cells(finished):
     said = finished.run("--seeds", "3", "--initializer", "toy_plain")
-    assert "1 cells to train" in said
+    assert "1 cell to train" in said
     assert "2 reused" in said
     assert len(finished.store.attempts()) == 5
 
 
 def test_failed_cells_are_tried_again_unless_told_not_to(finished):
     assert "nothing to do, 3 cells reused; incomplete: 1 failed" in finished.run("--no-retry-failed", code=3)
-    assert "1 cells to train" in finished.run("--dry-run")
+    assert "1 cell to train" in finished.run("--dry-run")
 
 
 def test_force_trains_finished_cells_again_and_the_first_numbers_keep_counting(finished):
@@ -216,6 +216,20 @@ def test_events_are_one_strict_json_object_per_line(finished):
 
 def test_nothing_selected_is_a_usage_error(project):
     assert "nothing selected: --task 'nope' matches nothing" in project.run("--task", "nope", code=2)
+
+
+def test_a_store_that_cannot_be_written_to_is_no_usage_error(project):
+    (project.folder / "results").mkdir()
+    (project.folder / "results" / "runs").write_text("a file where a folder should be")
+    assert "cannot write" in project.run(code=1)
+
+
+def test_an_initialiser_that_calls_exit_fails_with_its_traceback(make_project):
+    project = make_project(initializers="[toy_exiting]", seeds=1)
+    project.run(code=3)
+    (record,) = project.store.records()
+    assert record.status == "failed"
+    assert "SystemExit: 3" in record.error
 
 
 def test_an_unknown_execution_mode_backend_or_device_is_a_usage_error(project):

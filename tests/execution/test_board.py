@@ -71,10 +71,10 @@ def test_events_carry_the_cell_and_the_counts(toy_cells):
     assert (sent[0]["seed"], sent[0]["status"], sent[0]["over"]) == (0, "finished", 1)
 
 
-def painted(table):
+def painted(table, width=120):
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=120)
+    console = Console(file=io.StringIO(), width=width)
     console.print(table)
     return console.file.getvalue()
 
@@ -91,6 +91,23 @@ def test_the_live_table_shows_counts_metric_step_and_time(toy_cells):
     assert "about" in shown
     for word in ("toy_plain", "1/3", "62.50 %", "20/60"):
         assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("width", "gone"),
+    [(120, []), (72, ["Metric"]), (60, ["Metric", "Step"]), (48, ["Metric", "Step", "Running", "Failed"])],
+)
+def test_a_narrow_live_table_leaves_columns_out_before_it_cuts_names_and_values(toy_cells, width, gone):
+    cells = toy_cells(3)
+    beat = Heartbeat(
+        "r", "1", "toy", (cells[1].id,), step=20, steps_planned=60, metrics={"accuracy@8 (toy_plain)": 62.5}
+    )
+    shown = painted(live_table(board_of(cells), [beat], "Training", 20, width), width)
+    for word in (cells[0].task_name, "toy_plain", "62.50 %", "0/3"):
+        assert word in shown
+    assert "…" not in shown
+    assert [name for name in ("Metric", "Step", "Running", "Failed") if name not in shown] == gone
+    assert max(map(len, shown.splitlines())) <= width
 
 
 def test_a_live_table_that_does_not_fit_keeps_the_running_rows(toy_cells):

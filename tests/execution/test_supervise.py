@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from benchmark.errors import ExitCode
 from benchmark.execution import supervise as module
 from benchmark.execution.job import Ended
 from benchmark.execution.process import DeathError, StoppedError, TimeLimitError
@@ -98,8 +99,9 @@ def test_what_concerns_every_cell_ends_the_run_at_once(monkeypatch, toy_cells, t
 
     monkeypatch.setattr(module.POOL, "process", lambda place: contextlib.nullcontext(Process()))
     job = toy_job(toy_cells(8))
-    with pytest.raises(RefusedError, match="disk full"):
+    with pytest.raises(RefusedError, match="disk full") as refused:
         supervise(job)
+    assert refused.value.exit_code == ExitCode.INTERNAL
     assert not Store(job.store).attempts()
 
 

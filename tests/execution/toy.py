@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -90,6 +91,14 @@ class Killing(Initializer):
     def apply(self, model, context: Context):
         if context.seed == 1:
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+@initializer("toy_exiting")
+class Exiting(Initializer):
+    """Calls sys.exit."""
+
+    def apply(self, model, context: Context):
+        sys.exit(3)
 
 
 @initializer("toy_hanging")
