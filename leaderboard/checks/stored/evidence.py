@@ -140,14 +140,14 @@ class StoreEvidence:
         return found
 
     def without(self, patterns: Sequence[str]) -> StoreEvidence:
-        """The same without the tasks, initialisers and metrics whose names match; `*` and `?` allowed."""
+        """The same without the tasks, initialisers, metrics and `task × initialiser` that match; `*`, `?` allowed."""
         if not patterns:
             return self
 
         def kept(name: str) -> bool:
             return not any(fnmatchcase(name, pattern) for pattern in patterns)
 
-        groups = {key: group for key, group in self.grid.groups.items() if all(map(kept, key))}
+        groups = {key: group for key, group in self.grid.groups.items() if all(map(kept, (*key, " × ".join(key))))}
         tasks = tuple(
             replace(task, metrics=tuple(metric for metric in task.metrics if kept(metric.name)))
             for task in self.grid.tasks

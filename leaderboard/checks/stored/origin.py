@@ -205,8 +205,9 @@ def drift(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
 
     Formula: more than one resolved task (family, version, parameters) under one task name, or more than one resolved
     initialiser under one name on one task, among all cells of the store at the experiment's profile.
-    Severity: an error where both kinds of cells are in one mean (as when a store is read without its spec); a warning
-    where the others only lie in the store, since `bench sql` and a table without a spec would mix them.
+    Severity: an error where cells of both specs are among those this table is made from, so that one mean or one
+    column mixes them (as when a store is read without its spec); a warning where the table is made from one spec and
+    the others, of the same profile, only lie in the store, since `bench sql` and a table without a spec would mix them.
     Source: resolved specs are hashed into the cell id; bazel-bench#113 (flags not part of the key).
     Power: complete for parameters. Blind spot: code that changed while its family kept its version (see DB-MIXENV).
     """

@@ -29,17 +29,58 @@ GAP = {3: 0.994, 4: 0.926}
 
 @on_store("DOMAIN")
 def out_of_range(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A stored final outside the bounds its task declares for the metric.
+    """A stored final outside the bounds its task declares for the metric, or a fraction among percentages.
 
-    Formula: lower − ε ≤ x ≤ upper + ε, ε = 2^-23 of the bound (single precision), per seed, bounds as declared.
-    Source: definitions. Power: complete where bounds are declared. Blind spot: wrong values inside the bounds.
+    Formula: lower − ε ≤ x ≤ upper + ε, ε = 2^-23 of the bound (single precision), per seed, bounds as declared. Scale:
+    a warning for 0 < x ≤ 1 in percent where all values above 1 of the task exceed 20 and 100 x is at least four fifths
+    of the least of them; values of reference rows are left alone.
+    Source: definitions. Power: complete where bounds are declared. Blind spot: wrong values inside the bounds, a column
+    all in one wrong scale.
     """
+    yield from _scales(evidence)
     for task, group in evidence.groups():
         for metric in task.metrics:
             outside = [result for result in group.seeds if _outside(metric, result.finals.get(metric.name))]
             tally.ok(len(group.values(metric.name)) - len(outside))
             if outside:
                 yield _range(group, metric, outside)
+
+
+PERCENTAGES = 20.0
+"""Least percentage beside which a value up to 1 may be a fraction."""
+
+
+def _scales(evidence: StoreEvidence) -> Iterator[Finding]:
+    """Metrics in percent of which some cells hold a fraction."""
+    for task, groups in evidence.columns():
+        for metric in task.metrics:
+            values = [(g, s, x) for g in groups for s, x in g.values(metric.name).items() if math.isfinite(x)]
+            large = [x for _, _, x in values if x > 1]
+            if metric.unit != "percent" or not large or min(large) <= PERCENTAGES:
+                continue
+            small = [(g, s, x) for g, s, x in values if 0 < x <= 1 and min(large) / 1.25 <= 100 * x]
+            found = [(g, s, x) for g, s, x in small if not _saturated(task, metric, x)]
+            if found:
+                yield _mixed_scale(metric, found, large)
+
+
+def _mixed_scale(metric: Metric, found: Sequence[tuple[Group, int, float]], large: Sequence[float]) -> Finding:
+    group, seed, value = found[0]
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return Finding(
+        check="DOMAIN",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{named(group)}, seed {seed}{more}: {metric.name} = {value:.6g} among values "
+        f"from {min(large):.6g} to {max(large):.6g}, declared in percent",
+        cells=tuple(cell(g, repr(x), metric.name, s) for g, s, x in found),
+        arithmetic=f"100 × {value:.6g} = {100 * value:.6g}",
+        explanations=(
+            Explanation("a fraction stored where percent is declared", f"{100 * value:.6g} %", True),
+            Explanation("training failed on this seed", f"{value:.6g} % would be its result"),
+        ),
+        pattern=f"{metric.name} as a fraction among percentages",
+    )
 
 
 def _outside(metric: Metric, value: float | None) -> bool:

@@ -75,6 +75,34 @@ def test_two_specs_in_one_mean_are_an_error(world: World) -> None:
     assert "both are in this table" in finding.arithmetic
 
 
+def test_two_specs_in_one_column_are_an_error(world: World) -> None:
+    world.spec(rate=0.2)
+    world.fill(leave_out=[("mask", seed) for seed in range(5)])
+    world.spec(rate=0.1)
+    world.fill(leave_out=[("default", seed) for seed in range(5)])
+    grid = grid_of_store(world.store, None, "compact", registry_with([world.folder / "plugin.py"]))
+    finding = check_grid(world.store, grid, only=["DB-SPECDRIFT"]).findings[0]
+    assert finding.severity is Severity.ERROR
+    assert "task 'toy' has 2 specs" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ((0.91, 88.0, 89.0, 90.0, 92.0), "toy × mask, seed 0: accuracy = 0.91 among values from 69.406 to 92"),
+        ((0.88, 0.89, 0.90, 0.91, 0.92), "toy × mask, seed 0 and 4 more: accuracy = 0.88 among values"),
+        ((0.1, 88.0, 89.0, 90.0, 92.0), ""),
+        ((0.0, 88.0, 89.0, 90.0, 92.0), ""),
+        ((0.91, 1.2, 0.8, 90.0, 92.0), ""),
+    ],
+)
+def test_fraction_among_percentages_is_a_warning(world: World, values: tuple[float, ...], told: str) -> None:
+    world.fill({("mask", seed): {"finals": {"accuracy": x}} for seed, x in enumerate(values)})
+    found = findings(world, "DOMAIN")
+    assert [f.severity for f in found] == ([Severity.WARNING] if told else [])
+    assert all(told in f.message for f in found), found[0].message
+
+
 def test_seed_that_stands_twice_in_one_mean_is_an_error(world: World) -> None:
     grid = both_specs_in_one_grid(world)
     finding = check_grid(world.store, grid, only=["DB-DUPSEED"]).findings[0]
