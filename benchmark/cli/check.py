@@ -11,9 +11,10 @@ from benchmark.cli.common import emit_json, json_option, plugin_option, print_ta
 from benchmark.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from leaderboard.checks.runner import Override, Report
+    from leaderboard.claims.model import ClaimSet
 
 PAPER = "arxiv-2608.00418"
 """Claims checked when nothing is named and no run says otherwise."""
@@ -60,7 +61,7 @@ def command(
 
     Ends with 4 when a number cannot be right, with 0 when there are only warnings (unless --strict).
     """
-    style = "json" if as_json else style
+    style = chosen_style(context, style, as_json)
     if listing:
         return show_list(style)
     if explain is not None:
@@ -79,6 +80,18 @@ def command(
     report = merged([part for part in (printed, stored) if part is not None])
     show(report, style, coverage)
     return ExitCode.FOUND if found(report, strict) else ExitCode.COMPLETE
+
+
+def chosen_style(context: click.Context, style: str, as_json: bool) -> str:
+    """How findings are written.
+
+    Raises:
+        UsageError: --json beside another --format.
+    """
+    stated = context.get_parameter_source("style") is click.core.ParameterSource.COMMANDLINE
+    if as_json and stated and style != "json":
+        raise UsageError(f"--json and --format {style} ask for two formats; give one")
+    return "json" if as_json else style
 
 
 def check_results(
@@ -117,15 +130,32 @@ def check_numbers(
 
     Raises:
         UsageError: there are none in what was named.
+        SpecError: a claims file with problems, each with line and column.
     """
+    from benchmark.spec.marks import InvalidSpecError
     from leaderboard.checks.runner import check_claims
     from leaderboard.claims import load
 
-    report = check_claims([load(name) for name in claims], only, without, overrides)
+    try:
+        sets = [load(name) for name in claims]
+    except InvalidSpecError as error:
+        raise InvalidSpecError(error.problems, "the claims") from None
+    report = check_claims(sets, only, without, overrides)
+    tell_notes(sets)
     if report.numbers == 0:
-        told = f"; not read: {'; '.join(report.unreadable[:3])}" if report.unreadable else ""
+        notes = [note for claims_set in sets for note in claims_set.notes]
+        untold = [*report.unreadable, *notes][:3]
+        told = f"; not read: {'; '.join(untold)}" if untold else ""
         raise UsageError(f"no numbers to check in {', '.join(claims)}{told}")
     return report
+
+
+def tell_notes(sets: Sequence[ClaimSet]) -> None:
+    """How many remarks the import of each file left, and where they are listed; on stderr."""
+    for claims in sets:
+        if count := len(claims.notes):
+            remarks = f"{count} remark{'s' * (count != 1)}"
+            click.echo(f"Note: {remarks} on how {claims.path} was read: bench claims import {claims.path}", err=True)
 
 
 def last_spec(store: Path) -> dict[str, Any]:

@@ -69,15 +69,15 @@ class Problem:
 class InvalidSpecError(SpecError):
     """Spec files with problems; the message shows all of them, in the order of files and lines."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Problem], where: str = "the spec") -> None:
         self.problems = in_order(problems)
-        super().__init__(describe(self.problems))
+        super().__init__(describe(self.problems, where))
 
 
-def describe(problems: Sequence[Problem]) -> str:
+def describe(problems: Sequence[Problem], where: str = "the spec") -> str:
     """The text of all problems under a line that counts them."""
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return "\n".join([f"{count} in the spec:", *map(str, problems)])
+    return "\n".join([f"{count} in {where}:", *map(str, problems)])
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

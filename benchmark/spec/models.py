@@ -163,10 +163,10 @@ class CheckSetting(Parameters):
 
     severity: Literal["error", "warning", "info", "off"] | None = None
     """Replaces the check's own severity."""
-    threshold: float | None = None
-    """Replaces the check's own threshold, in the check's unit."""
+    threshold: float | None = Field(default=None, ge=0)
+    """Replaces the check's own threshold, in the check's unit; 0 or more."""
     exceptions: Text = Field(default=(), alias="except")
-    """Task, initialiser or metric names the check leaves alone, `*` and `?` allowed."""
+    """Task, initialiser or metric names, or `task × initialiser`, the check leaves alone; `*` and `?` allowed."""
 
 
 SeedCount = Annotated[int, Field(ge=1, le=MOST_SEEDS)]

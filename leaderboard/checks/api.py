@@ -92,13 +92,13 @@ def run_one(check: Check, evidence: StoreEvidence, tally: Tally, wish: Override)
     part = replace(evidence.without(wish.exceptions), threshold=threshold or 0.0)
     wished = (overridden(finding, wish) for finding in check.on_store(part, tally))
     source, kept_in = str(evidence.store.root), str(evidence.store.root / FILE)
-    findings = [replace(finding, source=source, kept_in=kept_in) for finding in wished if finding is not None]
+    findings = [
+        replace(finding, source=source, path=source, kept_in=kept_in) for finding in wished if finding is not None
+    ]
     return [replace(finding, kept_in=kept_in) for finding in summed_up(findings)]
 
 
-def store_summary(
-    store: Store, experiment: LoadedExperiment | None = None, part: Selection | None = None
-) -> str:
+def store_summary(store: Store, experiment: LoadedExperiment | None = None, part: Selection | None = None) -> str:
     """One line for the end of a run; never raises, since a check must not fail a run that has its numbers."""
     try:
         return summary(check_store(store, experiment, part=part))

@@ -86,7 +86,7 @@ class Finding:
     source: str = ""
     """Id of the claims, or the store, it is about."""
     path: str = ""
-    """File of the claims."""
+    """File of the claims, or folder of the store."""
     count: int = 1
     """Findings summed up in this one."""
     acknowledged: str | None = None

@@ -44,13 +44,16 @@ def read_kept(path: Path) -> tuple[Kept, ...]:
     from benchmark.spec.marks import InvalidSpecError, Problem
     from leaderboard.claims.loader import compose, place
 
-    root = compose(path)
+    try:
+        root = compose(path)
+    except InvalidSpecError as error:
+        raise InvalidSpecError(error.problems, FILE) from None
     try:
         return KeptFile.model_validate(root.plain()).ack
     except ValidationError as error:
         problems = [(entry["loc"], entry["msg"]) for entry in error.errors()]
         raise InvalidSpecError(
-            [Problem(place(root, loc), f"{'.'.join(map(str, loc))}: {message}") for loc, message in problems]
+            [Problem(place(root, loc), f"{'.'.join(map(str, loc))}: {message}") for loc, message in problems], FILE
         ) from None
 
 

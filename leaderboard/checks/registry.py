@@ -137,7 +137,13 @@ def find(id: str) -> Check:
 
 
 def select(only: Sequence[str] = (), without: Sequence[str] = ()) -> tuple[Check, ...]:
-    """The checks to run, in the order of the catalogue."""
-    wanted = {find(id).id for id in only} or {entry.id for entry in catalogue()}
-    unwanted = {find(id).id for id in without}
+    """The checks to run, in the order of the catalogue.
+
+    Raises:
+        UsageError: no such check, or one that is both wanted and not.
+    """
+    named, unwanted = {find(id).id for id in only}, {find(id).id for id in without}
+    if both := sorted(named & unwanted):
+        raise UsageError(f"{', '.join(both)} named by --only and by --except; name it once")
+    wanted = named or {entry.id for entry in catalogue()}
     return tuple(entry for entry in catalogue() if entry.id in wanted - unwanted)

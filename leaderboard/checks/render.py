@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from leaderboard.checks.finding import Finding, Severity, how_to_acknowledge
 from leaderboard.checks.registry import Check, find
 from leaderboard.checks.runner import Report
 
 WIDTH = 112
+SHIPPED = Path(__file__).parents[1]
+"""The package that holds the shipped claims."""
 LABEL = 12
 
 
@@ -105,11 +109,26 @@ def github(report: Report) -> str:
     for finding in report.findings:
         if finding.acknowledged is not None:
             continue
-        place = {"file": finding.path, "line": str(line_of(finding) or ""), "title": finding.check}
+        place = {"file": place_of(finding.path), "line": str(line_of(finding) or ""), "title": finding.check}
         properties = ",".join(f"{key}={escaped(value, ':,')}" for key, value in place.items() if value)
         body = finding.message + (f"\n{finding.arithmetic}" if finding.arithmetic else "")
         lines.append(f"::{GITHUB[finding.severity]} {properties}::{escaped(body)}")
     return "\n".join([*lines, summary(report)])
+
+
+def place_of(path: str) -> str:
+    """A path as a repository knows it: from the working folder, or from the package's own for claims it ships."""
+    absolute = Path(path).resolve()
+    for part, root in ((Path.cwd(), Path.cwd()), (SHIPPED, SHIPPED.parent)):
+        if path and absolute.is_relative_to(part):
+            return absolute.relative_to(root).as_posix()
+    return path.replace("\\", "/")
+
+
+def uri_of(path: str) -> str:
+    """`place_of` as a reference that SARIF allows."""
+    place = place_of(path)
+    return Path(place).as_uri() if Path(place).is_absolute() else quote(place)
 
 
 def escaped(value: str, also: str = "") -> str:
@@ -157,7 +176,7 @@ def result(finding: Finding, rules: list[str]) -> dict[str, Any]:
         "partialFingerprints": {"printed/v1": finding.fingerprint},
     }
     if finding.path:
-        location: dict[str, Any] = {"artifactLocation": {"uri": finding.path.replace("\\", "/")}}
+        location: dict[str, Any] = {"artifactLocation": {"uri": uri_of(finding.path)}}
         if line := line_of(finding):
             location["region"] = {"startLine": line}
         entry["locations"] = [{"physicalLocation": location}]

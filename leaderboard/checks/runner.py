@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase as fnmatch
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from benchmark.errors import UsageError
 from leaderboard.checks.acknowledgements import acknowledge, pinned, unmatched
 from leaderboard.checks.evidence import Evidence
-from leaderboard.checks.finding import Finding, Severity, Tally, Verdict, ranked
+from leaderboard.checks.finding import Cell, Finding, Severity, Tally, Verdict, ranked
 from leaderboard.checks.registry import Check, catalogue, find, select
 from leaderboard.claims.model import ClaimSet
 
@@ -80,7 +81,7 @@ class Override:
     severity: str | None = None
     """`error`, `warning`, `info`, or `off`; None: the check's own."""
     exceptions: tuple[str, ...] = ()
-    """Names of tasks, methods or metrics the check leaves alone, `*` and `?` allowed."""
+    """Names of tasks, methods or metrics, or `task × method`, that the check leaves alone, `*` and `?` allowed."""
     threshold: float | None = None
     """Replaces the check's threshold, in its unit; None: the check's own."""
 
@@ -92,7 +93,7 @@ def overrides_of(checks: Mapping[str, Any]) -> dict[str, Override]:
         checks: id → mapping (as stored with a run) with `severity`, `threshold` and `except` (or `exceptions`).
 
     Raises:
-        UsageError: no such check, or a threshold for one that has none.
+        UsageError: no such check, a threshold for one that has none, or one below zero.
     """
     wishes = {}
     for id, wish in checks.items():
@@ -103,6 +104,8 @@ def overrides_of(checks: Mapping[str, Any]) -> dict[str, Override]:
                 f"{other.id} ({other.threshold:g})" for other in catalogue() if other.threshold is not None
             )
             raise UsageError(f"check '{entry.id}' has no threshold to set; these have: {others}")
+        if threshold is not None and not 0 <= threshold < math.inf:
+            raise UsageError(f"threshold of check '{entry.id}' is {threshold:g}; expected a finite number, 0 or more")
         exceptions = wish.get("except") or wish.get("exceptions") or ()
         listed = (exceptions,) if isinstance(exceptions, str) else tuple(map(str, exceptions))
         wishes[entry.id] = Override(wish.get("severity"), listed, threshold)
@@ -116,13 +119,21 @@ def overridden(finding: Finding, override: Override | None) -> Finding | None:
     """
     if override is None:
         return finding
-    names = {name for cell in finding.cells for name in cell.label.split(" · ")}
+    names = {name for cell in finding.cells for name in names_of(cell)}
     if override.severity == "off" or any(fnmatch(name, pattern) for name in names for pattern in override.exceptions):
         return None
     remark = finding.severity is Severity.INFO and find(finding.check).severity is not Severity.INFO
     if override.severity is None or remark:
         return finding
     return replace(finding, severity=Severity(override.severity))
+
+
+def names_of(cell: Cell) -> Iterator[str]:
+    """What an exception may call a number: method, task or metric, or `task × method` as findings print it."""
+    parts = cell.label.split(" · ")
+    yield from parts
+    if len(parts) > 1:
+        yield f"{parts[1]} × {parts[0]}"
 
 
 def check_claims(

@@ -141,6 +141,20 @@ def test_selection_keeps_the_order_of_the_catalogue() -> None:
     assert "PREC" not in {check.id for check in select(without=["prec"])}
 
 
+def test_check_both_wanted_and_not_is_told() -> None:
+    with pytest.raises(UsageError, match="DELTA named by --only and by --except"):
+        select(["delta", "REL"], ["DELTA"])
+
+
+@pytest.mark.parametrize("pattern", ["mine", "A", "A × mine", "A × m*", "accuracy"])
+def test_exception_may_name_the_pair_that_findings_print(make: Callable[..., Claim], pattern: str) -> None:
+    claims = ClaimSet(id="t", claims=pair(make))
+    wishes = overrides_of({"XT-DUP": {"except": [pattern]}})
+    assert check_claims([claims], ["XT-DUP"], overrides=wishes).findings == []
+    other = overrides_of({"XT-DUP": {"except": ["A × other"]}})
+    assert len(check_claims([claims], ["XT-DUP"], overrides=other).findings) == 1
+
+
 def test_unknown_check_is_told_with_a_near_one() -> None:
     with pytest.raises(UsageError, match="did you mean 'DELTA'"):
         find("DLETA")
@@ -167,6 +181,23 @@ def test_github_annotation_escapes_what_a_command_reserves(make: Callable[..., C
     line = render.github(check_claims([claims], ["XT-DUP"])).splitlines()[0]
     assert line.startswith("::error file=a%2Cb%3Ac.yaml,title=XT-DUP::mine on A, accuracy: 85.92 in Table 1")
     assert "%0A" in line
+
+
+def test_places_are_relative_to_the_working_folder(
+    make: Callable[..., Claim], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def places(path: Path) -> tuple[str, str]:
+        report = check_claims([ClaimSet(id="t", path=str(path), claims=pair(make))], ["XT-DUP"])
+        location = render.sarif(report, "1.0")["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+        return location["artifactLocation"]["uri"], render.github(report).partition(",")[0]
+
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    inside, outside = tmp_path / "work" / "my claims.yaml", tmp_path / "claims.yaml"
+    assert places(inside) == ("my%20claims.yaml", "::error file=my claims.yaml")
+    assert places(outside)[0] == outside.as_uri()
+    shipped = render.SHIPPED / "claims" / "paper.yaml"
+    assert places(shipped) == ("leaderboard/claims/paper.yaml", "::error file=leaderboard/claims/paper.yaml")
 
 
 def test_sarif_has_a_rule_for_every_result(make: Callable[..., Claim]) -> None:

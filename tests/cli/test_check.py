@@ -116,6 +116,8 @@ def test_checks_are_listed_and_explained() -> None:
         (["arxiv-2608.0418"], "did you mean 'arxiv-2608.00418'"),
         (["no-such-file.yaml"], "no such claims file"),
         (["--explain", "nonsense"], "no check called 'nonsense'"),
+        (["--only", "DELTA", "--except", "delta"], "DELTA named by --only and by --except"),
+        (["--json", "--format", "github"], "--json and --format github ask for two formats"),
         (["--list", "--format", "sarif"], "--list prints text or json"),
         (["EMPTY.md"], "no numbers to check in"),
     ],
@@ -128,6 +130,14 @@ def test_wrong_use_ends_with_two_and_says_what_to_do(
     code, _, err = ended(capsys, *(str(empty) if arg == "EMPTY.md" else arg for arg in args))
     assert code == 2
     assert told in err
+
+
+def test_bad_claims_file_is_not_called_a_spec(capsys: pytest.CaptureFixture[str], claims: Path) -> None:
+    claims.write_text("id: x\nclaim: []\n")
+    code, _, err = ended(capsys, str(claims))
+    assert code == 2
+    assert "1 problem in the claims:" in err
+    assert bench(str(claims.with_name("none")), "--list", "--json", "--format", "json").return_value == 0
 
 
 def ran(store: Path, claims: Path, **spec: object) -> None:

@@ -38,6 +38,8 @@ def severities(world: World, id: str) -> list[Severity]:
         ("{PPL: {except: [t*]}}", []),
         ("{PPL: {except: perplexity}}", []),
         ("{PPL: {except: default}}", [Severity.WARNING]),
+        ("{PPL: {except: 'toy × mask'}}", []),
+        ("{PPL: {except: 'toy × default'}}", [Severity.WARNING]),
     ],
 )
 def test_experiment_sets_severity_and_exceptions(world: World, setting: str, expected: list[Severity]) -> None:
@@ -82,9 +84,19 @@ def test_every_threshold_there_is_has_a_test() -> None:
     assert {c.id for c in catalogue() if c.threshold is not None} == {"DB-BUDGET", "OUTLIER", "DB-NONDET"}
 
 
+def test_threshold_below_zero_is_told_when_the_spec_is_read(world: World) -> None:
+    with pytest.raises(SpecError, match=r"checks\.OUTLIER\.threshold"):
+        world.spec(checks="{OUTLIER: {threshold: -3}}")
+
+
 def test_threshold_where_there_is_none_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"'PPL' has no threshold to set; these have: .*DB-BUDGET \(1.05\)"):
         overrides_of({"ppl": {"threshold": 2}})
+    for wrong in (-3, -0.1, float("inf"), float("nan")):
+        with pytest.raises(
+            UsageError, match=r"threshold of check 'OUTLIER' is .*; expected a finite number, 0 or more"
+        ):
+            overrides_of({"OUTLIER": {"threshold": wrong}})
     with pytest.raises(UsageError, match="did you mean 'OUTLIER'"):
         overrides_of({"OUTLEIR": {}})
 
@@ -154,8 +166,9 @@ def severities_open(world: World) -> list[Severity]:
 def test_wrong_file_of_reasons_is_told(world: World, text: str, told: str) -> None:
     world.fill()
     (world.store.root / "acknowledged.yaml").write_text(text)
-    with pytest.raises(SpecError, match=told):
+    with pytest.raises(SpecError, match=told) as error:
         check_store(world.store, world.loaded)
+    assert "1 problem in acknowledged.yaml" in str(error.value)
 
 
 def test_empty_file_of_reasons_is_no_error(world: World) -> None:
@@ -315,12 +328,16 @@ def test_table_without_results_is_a_usage_error(capsys: pytest.CaptureFixture[st
     assert "cannot be compared" in err
 
 
-def test_machine_formats_hold_store_findings(capsys: pytest.CaptureFixture[str], world: World) -> None:
+def test_machine_formats_hold_store_findings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, world: World
+) -> None:
     world.fill(OTHER_LOSS)
     world.ran()
-    assert "::warning title=PPL::toy × mask, seed 0" in ended(capsys, world, "--format", "github")[1]
+    monkeypatch.chdir(world.folder)
+    assert "::warning file=results,title=PPL::toy × mask, seed 0" in ended(capsys, world, "--format", "github")[1]
     log = json.loads(ended(capsys, world, "--format", "sarif")[1])
-    assert "PPL" in {result["ruleId"] for result in log["runs"][0]["results"]}
+    result = next(result for result in log["runs"][0]["results"] if result["ruleId"] == "PPL")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "results"
 
 
 def test_list_shows_all_checks(capsys: pytest.CaptureFixture[str], world: World) -> None:
