@@ -168,10 +168,15 @@ def _print_result(result: ImportResult, verbose: bool) -> None:
 
 
 def _print_end(results: list[ImportResult], output: Path | None) -> None:
-    numbers = sum(len(result.claims) for result in results)
+    claims = [claim for result in results for claim in result.claims]
+    numbers = len(claims)
+    spreads = sum(claim.spread is not None for claim in claims)
+    differences = sum(claim.delta is not None for claim in claims)
+    beside = [f"{count} {name}" for count, name in ((spreads, "spreads"), (differences, "differences")) if count]
     unread = sum(len(result.unread) for result in results)
     tables = sum(len(result.tables) for result in results)
-    end = f"{numbers} numbers from {tables} tables, {unread} not read"
+    read = f"{numbers} numbers{' and their ' + ' and '.join(beside) if beside else ''}"
+    end = f"{read} from {tables} tables, {unread} not read"
     if not numbers:
         end += ": nothing to check; give --format, or a mapping file that names header_rows and label_columns"
     click.echo(end + (f"; written to {output}" if output is not None else ""))

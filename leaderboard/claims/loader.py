@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from leaderboard.claims.model import Acknowledgement, Aliases, Claim, ClaimSet, 
 if TYPE_CHECKING:
     pass
 
+BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 TEXT_FORMATS = frozenset({".tex", ".md", ".markdown", ".html", ".htm"})
 
 
@@ -73,6 +75,8 @@ def load_file(path: Path) -> ClaimSet:
         DataError: no such file, an unknown suffix, or numbers that cannot be read.
         SpecError: a YAML file with problems, each with its line and column.
     """
+    if path.is_dir():
+        raise DataError(f"{path}: expected a claims file, found a folder; name a file in it")
     if not path.is_file():
         raise DataError(f"{path}: no such claims file")
     suffix = path.suffix.lower()
@@ -102,7 +106,8 @@ def import_text(path: Path) -> ClaimSet:
     lines = [place.line for place in result.places] or [0] * len(result.claims)
     claims = [at_line(claim, line) for claim, line in zip(result.claims, lines, strict=True)]
     unread = tuple(str(item) for item in result.unread)
-    return ClaimSet(id=path.name, path=str(path), source=path.name, claims=tuple(claims), unread=unread)
+    notes = (*result.notes, *(f"{table.name}: {note}" for table in result.tables for note in table.notes))
+    return ClaimSet(id=path.name, path=str(path), source=path.name, claims=tuple(claims), unread=unread, notes=notes)
 
 
 def at_line(claim: Claim, line: int) -> Claim:
@@ -164,11 +169,25 @@ def read_claims_file(root: Node) -> ClaimsFile:
         raise InvalidSpecError(_problem(root, entry) for entry in error.errors()) from None
 
 
+def refuse_binary(path: Path) -> None:
+    """Say that a file is no text, instead of showing its bytes.
+
+    Raises:
+        DataError: it begins with control characters that no text holds.
+    """
+    with path.open("rb") as stream:
+        found = BINARY.search(stream.read(4096))
+    if found is not None:
+        byte = f"0x{found.group()[0]:02x} at offset {found.start()}"
+        raise DataError(f"{path}: expected YAML text, found binary data (byte {byte})")
+
+
 def compose(path: Path) -> Node:
     """The tree of a claims file, all scalars as text."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError
 
+    refuse_binary(path)
     source = load_source(path)
     composer = TextComposer(source, YAML(typ="safe", pure=True).parse(source.text))
     try:

@@ -167,6 +167,8 @@ class ClaimSet(Parameters):
     """Acknowledged findings that concern many numbers at once."""
     unread: tuple[str, ...] = ()
     """What an importer could not turn into a claim: place, text and reason."""
+    notes: tuple[str, ...] = ()
+    """How an importer took what the source leaves open: columns left out, files not followed, macros not defined."""
 
     def find(
         self, *, task: str | None = None, initializer: str | None = None, metric: str | None = None

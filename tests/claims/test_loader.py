@@ -10,7 +10,7 @@ import pytest
 from benchmark.errors import DataError, SpecError, UsageError
 from leaderboard.claims import load
 from leaderboard.claims.cells import Cell, parse_cell
-from leaderboard.claims.loader import read_csv
+from leaderboard.claims.loader import load_file, read_csv
 
 TABLE = """
 id: example
@@ -206,3 +206,21 @@ def test_documented_example_is_a_claims_file(tmp_path: Path) -> None:
     claims = load(written(tmp_path, example))
     assert [claim.printed for claim in claims.claims] == ["94.20", "83.38", "95.66", "85.82", "84.38"]
     assert claims.find(task="cifar10", initializer="mask", metric="top1")[0].spread is not None
+
+
+def test_binary_data_is_named_and_not_shown(tmp_path):
+    path = tmp_path / "claims.yaml"
+    path.write_bytes(b"\xdc\x00\x01\x02 id: x")
+    with pytest.raises(DataError, match=r"binary data \(byte 0x00 at offset 1\)"):
+        load_file(path)
+
+
+def test_a_folder_is_called_one(tmp_path):
+    with pytest.raises(DataError, match="found a folder"):
+        load_file(tmp_path)
+
+
+def test_notes_of_an_import_come_with_the_claims(tmp_path):
+    path = tmp_path / "paper.tex"
+    path.write_text("\\input{more}\\begin{tabular}{lcc} Method & Year & Top-1 \\\\ A & 2019 & 71.0 \\\\ \\end{tabular}")
+    assert [note.split(" ")[0] for note in load_file(path).notes] == ["\\input{more}", "Table"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Literal
 
 from leaderboard.claims.importers import words
@@ -123,7 +124,36 @@ class _Reader:
         """`P` and `R` are precision and recall where both stand in a header beside an F-score."""
         texts = {cell.text for row in block.header for cell in self.grid.rows[row]}
         has_score = any(words.metric_of(text) is not None for text in texts if text[:1] in ("F", "f")) or "F" in texts
-        return {"P": "precision", "R": "recall", "F": "F1"} if {"P", "R"} <= texts and has_score else {}
+        letters = {"P": "precision", "R": "recall", "F": "F1"} if {"P", "R"} <= texts and has_score else {}
+        return letters | self._errors(block)
+
+    def _errors(self, block: Block) -> dict[str, str]:
+        """A bare `Error` is the error rate where it stands beside accuracy and most rows add up to a whole."""
+        lowest = [
+            next(
+                (
+                    self.grid.rows[row][column].text
+                    for row in reversed(block.header)
+                    if self.grid.rows[row][column].text
+                ),
+                "",
+            )
+            for column in range(self.grid.columns)
+        ]
+        metrics = [words.metric_of(words.label_of(text).text) for text in lowest]
+        columns = {
+            name: [column for column, metric in enumerate(metrics) if metric is not None and metric.name == name]
+            for name in ("accuracy", "error")
+        }
+        if any(len(found) != 1 for found in columns.values()):
+            return {}
+        right, wrong = columns["accuracy"][0], columns["error"][0]
+        pairs = [(self.readings.at(row, right).numbers, self.readings.at(row, wrong).numbers) for row in block.rows]
+        sums = [
+            Decimal(a[0].printed) + Decimal(b[0].printed) for a, b in pairs if a and b and a[0].finite and b[0].finite
+        ]
+        whole = sum(any(abs(total - one) <= one / 200 for one in (1, 100)) for total in sums)
+        return {lowest[wrong]: "error rate"} if sums and whole * 2 >= len(sums) else {}
 
     def _is_axis_word(self, cell: Cell, layout: Layout) -> bool:
         kind = words.head_kind(cell.text)

@@ -138,11 +138,11 @@ def _label_columns(grid: Grid, readings: Readings, entry: TableMapping, heads: i
         return min(entry.label_columns, grid.columns)
     body = range(heads, len(grid.rows))
     count = 0
-    while count < grid.columns and not _mostly_numbers(grid, readings, body, count):
+    while count < grid.columns and not _mostly_numbers(grid, readings, body, count, heads):
         count += 1
     if count == 0 and grid.columns > 1 and heads and _describes(_head(grid, heads, 0)):
         count = 1
-        while count < grid.columns and not _mostly_numbers(grid, readings, body, count):
+        while count < grid.columns and not _mostly_numbers(grid, readings, body, count, heads):
             count += 1
     return max(1, min(count, grid.columns - 1)) if grid.columns > 1 else 0
 
@@ -156,8 +156,11 @@ def _head(grid: Grid, heads: int, column: int) -> str:
     return next((text for text in reversed(texts) if text), "")
 
 
-def _mostly_numbers(grid: Grid, readings: Readings, body: range, column: int) -> bool:
+def _mostly_numbers(grid: Grid, readings: Readings, body: range, column: int, heads: int) -> bool:
     """Whether a column holds numbers (or marks of missing ones) and not labels."""
+    named = column > 0 and heads and words.metric_of(words.label_of(_head(grid, heads, column)).text) is not None
+    if named and any(character.isdigit() for row in body for character in grid.rows[row][column].text):
+        return True
     if all(not grid.rows[row][column].text for row in body):
         return column > 0 and not _followed_by_text(grid, readings, body, column)
     numbers = sum(readings.is_number(row, column) for row in body)

@@ -21,6 +21,7 @@ INFINITE = frozenset({"nan", "inf", "infinity", "∞"})
 FAILED = frozenset({"fail", "failed", "diverged", "diverges", "did not converge"})
 """Cell texts, lower case, that say a run gave no finite number; they are kept as they are printed."""
 
+_COMMA = re.compile(r"[+\-−]?(?:\d+,\d{1,2}|\d{1,3}(?:\.\d{3})+,\d+)")
 _SIMPLE = re.compile(r"[+\-−]?\d+(?:\.\d+)?")
 
 
@@ -44,5 +45,7 @@ def read_cell(cell: Cell, brackets: Brackets | None = None, decimal_comma: bool 
         return Reading([Number(text.strip("() ").replace("−", "-"), pieces[0].style, finite=False)])
     if cell.note and any(character.isdigit() for character in text):
         return Reading(problem=cell.note, problem_text=text)
+    if not decimal_comma and _COMMA.fullmatch(text):
+        return Reading(problem="a decimal comma; say `decimal_comma: true` in the mapping", problem_text=text)
     tokens = tokens_of(cell, decimal_comma)
     return Parser(tokens, brackets).parse() if tokens else Reading(missing=True)

@@ -79,7 +79,8 @@ def test_spread_and_difference_together(cell):
         ("85.0--87.0", "range"), ("85-87", "range"), ("$<$ 10", "bound"), ("$\\approx$ 10", "bound"), ("see text",
         "not a number"),
         ("85.2$^{+0.3}_{-0.2}$", "asymmetric"), ("1.5 / 92.0", "2 numbers in one cell"), ("12e6", "last printed digit"),
-        ("85.2 $\\pm$", "without a number"), ("3 of 5", "unexpected"), ("85,90", "unexpected"), ("1.2.3", "unexpected"),
+        ("85.2 $\\pm$", "without a number"),
+        ("3 of 5", "unexpected"), ("85,90", "decimal comma"), ("1.2.3", "unexpected"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_with_its_reason(cell, source, reason):

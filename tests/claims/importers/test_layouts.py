@@ -314,3 +314,23 @@ def test_a_corner_word_for_tasks_over_a_row_called_ours_heads_the_columns(latex_
 def test_methods_trained_on_data_sets_stay_methods(latex_table):
     rows = "Method & Top-1 \\\\ \\midrule\nImageNet init & 80.1 \\\\ CIFAR init & 81.0 \\\\"
     assert scopes(latex_table(rows, 1, "x"))["80.1"][0] == "ImageNet init"
+
+
+def test_error_beside_accuracy_is_the_error_rate_where_most_rows_add_up(latex_table):
+    rows = "Method & Accuracy & Error \\\\ \\midrule\nA & 91.20 & 8.80 \\\\ B & 93.51 & 6.94 \\\\"
+    claims = latex_table(rows, 2, "Results.").claims
+    assert [(claim.scope.metric, claim.unit) for claim in claims[:2]] == [
+        ("accuracy", "percent"), ("error rate", "percent"),
+    ]  # fmt: skip
+
+
+def test_error_beside_accuracy_stays_an_error_where_the_rows_do_not_add_up(latex_table):
+    rows = "Method & Accuracy & Error \\\\ \\midrule\nA & 91.20 & 1.80 \\\\ B & 93.51 & 1.94 \\\\"
+    assert {claim.scope.metric for claim in latex_table(rows, 2, "Results.").claims} == {"accuracy", "error"}
+
+
+def test_a_column_named_by_a_metric_is_no_label_though_its_numbers_have_decimal_commas():
+    result = import_text("model;top1;top5\na;81,20;95,10\nb;82,05;1.234,5\n", "csv")
+    assert result.claims == ()
+    assert [item.text for item in result.unread] == ["81,20", "95,10", "82,05", "1.234,5"]
+    assert all("decimal_comma: true" in item.reason for item in result.unread)

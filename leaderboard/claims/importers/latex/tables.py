@@ -38,6 +38,7 @@ _HALF_RULES = {"\\cmidrule": 1, "\\cline": 1, "\\cdashline": 1, "\\cdashlinelr":
                "\\noalign": 1, "\\rowcolor": 1, "\\arrayrulecolor": 1, "\\rowcolors": 3, "\\rowfont": 1,
                "\\noalignstretch": 0, "\\hhline": 1,
                "\\centering": 0, "\\small": 0, "\\pagebreak": 0, "\\nopagebreak": 0, "\\rule": 2}  # fmt: skip
+_SUBFLOATS = {"subtable", "subfigure"}
 MAX_CAPTIONS = 8
 _LONG_MARKS = ("\\endfirsthead", "\\endhead", "\\endfoot", "\\endlastfoot")
 
@@ -50,7 +51,11 @@ class _Environment:
     end: int = -1
     """Index of its \\end."""
     parent: int = -1
+    offset: int = 0
     captions: list[list[Token]] = field(default_factory=list)
+    """Captions that are numbered as tables are."""
+    parts: list[list[Token]] = field(default_factory=list)
+    """Captions of parts, by \\subcaption."""
     labels: list[str] = field(default_factory=list)
 
 
@@ -71,19 +76,41 @@ def read_latex(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTab
         if table is not None:
             tables.append(table)
             owners.append(_owner(environments, index))
-    _number(tables, owners)
-    return tables, _input_notes(tokens)
+    _name_tables(tables, owners, environments)
+    return tables, [*_unclosed_notes(environments, positions), *_input_notes(tokens)]
 
 
-def _number(tables: list[SourceTable], owners: list[int]) -> None:
-    """Name the tables as they will be printed: one number per captioned float, letters for the parts of one."""
-    numbers = {owner: number for number, owner in enumerate(dict.fromkeys(owners), start=1)}
+def _name_tables(tables: list[SourceTable], owners: list[int], environments: list[_Environment]) -> None:
+    """Name the tables as they will be printed: one number per captioned float, letters for the parts of one.
+
+    A float whose rows stand in another file takes its number too. Without any caption the tables are only counted.
+    """
+    captioned = [at for at in range(len(environments)) if _takes_number(environments, at, at in owners)]
+    numbers = {owner: number for number, owner in enumerate(captioned or dict.fromkeys(owners), start=1)}
     parts: Counter[int] = Counter()
     for table, owner in zip(tables, owners, strict=True):
-        table.name = f"Table {numbers[owner]}"
+        table.name = f"Table {numbers[owner]}" if owner in numbers else f"unnumbered table in line {table.line}"
         if owners.count(owner) > 1:
             parts[owner] += 1
             table.name += f" ({chr(96 + parts[owner])})" if parts[owner] <= 26 else f" ({parts[owner]})"
+
+
+def _takes_number(environments: list[_Environment], at: int, holds_tabular: bool) -> bool:
+    """Whether an environment has a caption that counts; one without a tabular here must be a float for tables."""
+    environment = environments[at]
+    name = environment.name.rstrip("*")
+    if not environment.captions or name in _SUBFLOATS:
+        return False
+    return holds_tabular or name in ("table", "wraptable", "sidewaystable", "SCtable", "margintable")
+
+
+def _unclosed_notes(environments: list[_Environment], positions: Positions) -> list[str]:
+    """Tables that never end are not read."""
+    return [
+        f"\\begin{{{environment.name}}} in line {positions.at(environment.offset)[0]} has no \\end and was not read"
+        for environment in environments
+        if environment.name.rstrip("*") in _TABULARS and environment.end < 0
+    ][:50]
 
 
 def _input_notes(tokens: list[Token]) -> list[str]:
@@ -105,7 +132,7 @@ def _environments(tokens: list[Token]) -> list[_Environment]:
             continue
         if token.text == "\\begin":
             name, behind = _name(tokens, at + 1)
-            found.append(_Environment(name, behind, parent=stack[-1] if stack else -1))
+            found.append(_Environment(name, behind, parent=stack[-1] if stack else -1, offset=token.offset))
             stack.append(len(found) - 1)
         elif token.text == "\\end":
             name, _ = _name(tokens, at + 1)
@@ -129,8 +156,9 @@ def _name(tokens: list[Token], at: int) -> tuple[str, int]:
 
 def _attach(tokens: list[Token], at: int, environment: _Environment) -> None:
     """Store a caption or a label, of each the first few only: a float has one or two."""
-    stored = environment.labels if tokens[at].text == "\\label" else environment.captions
-    if len(stored) >= MAX_CAPTIONS:
+    captions = environment.parts if tokens[at].text == "\\subcaption" else environment.captions
+    is_label = tokens[at].text == "\\label"
+    if len(environment.labels if is_label else captions) >= MAX_CAPTIONS:
         return
     window = list(tokens[at + 1 : at + 1500])
     behind = 1 if window and window[0].kind == "text" and window[0].text == "*" else 0
@@ -138,13 +166,13 @@ def _attach(tokens: list[Token], at: int, environment: _Environment) -> None:
         behind = argument(window, behind)[1]
     _, behind = option(window, behind)
     content, _ = argument(window, behind)
-    if tokens[at].text == "\\label":
+    if is_label:
         environment.labels.append(plain(content)[:200])
     else:
         labels = [index for index, token in enumerate(content) if token.kind == "command" and token.text == "\\label"]
         for index in labels:
             environment.labels.append(plain(argument(list(content[index + 1 :]), 0)[0])[:200])
-        environment.captions.append(content)
+        captions.append(content)
 
 
 def _inside_tabular(environments: list[_Environment], index: int) -> bool:
@@ -175,9 +203,8 @@ def _around(environments: list[_Environment], index: int) -> list[int]:
 def _owner(environments: list[_Environment], index: int) -> int:
     """The environment whose caption numbers the table: the nearest one with a caption, else the outermost float."""
     around = _around(environments, index)
-    subtables = {"subtable", "subfigure"}
     captioned = [
-        at for at in around if environments[at].captions and environments[at].name.rstrip("*") not in subtables
+        at for at in around if environments[at].captions and environments[at].name.rstrip("*") not in _SUBFLOATS
     ]
     floats = [at for at in around if environments[at].name.rstrip("*") in _FLOATS]
     return captioned[0] if captioned else floats[-1] if floats else index
@@ -200,13 +227,16 @@ class _Reader:
         body = list(tokens[environment.start : environment.end])
         at = _skip_specification(body, environment.name)
         line, _ = self._positions.at(tokens[max(0, environment.start - 1)].offset)
-        rows, header = self._rows(self._expander.expand(body[at:]))
+        content, open_braces = _without_unclosed(self._expander.expand(body[at:]))
+        rows, header = self._rows(content)
         if not rows:
             return None
         caption, label = self._names(index)
         notes = [
             f"{command} is not defined in this file; its arguments were read as plain text" for command in self._unknown
         ]
+        lines = dict.fromkeys(self._positions.at(offset)[0] for offset in open_braces)
+        notes += [f"line {at}: a brace that is never closed was left out" for at in lines]
         return SourceTable(rows, "", line, header, caption, label, True, notes[:20])
 
     def _names(self, index: int) -> tuple[str, str]:
@@ -215,7 +245,7 @@ class _Reader:
         labels: list[str] = []
         for at in _around(self._environments, index):
             environment = self._environments[at]
-            captions = [self._plain(caption) for caption in environment.captions] + captions
+            captions = [self._plain(text) for text in (*environment.captions, *environment.parts)] + captions
             labels += environment.labels
         return " ".join(" ".join(captions).split())[:2000], labels[0] if labels else ""
 
@@ -261,6 +291,21 @@ class _Reader:
         cell = reader.read(tokens, *self._positions.at(offset))
         self._unknown.update(dict.fromkeys(reader.unknown))
         return cell
+
+
+def _without_unclosed(tokens: list[Token]) -> tuple[list[Token], list[int]]:
+    """The tokens without braces that nothing closes, which would swallow the rows behind them; and their offsets."""
+    opened: list[int] = []
+    for at, token in enumerate(tokens):
+        if token.kind == "open":
+            opened.append(at)
+        elif token.kind == "close" and opened:
+            opened.pop()
+    if not opened:
+        return tokens, []
+    left_out = set(opened)
+    kept = [token for at, token in enumerate(tokens) if at not in left_out]
+    return kept, [tokens[at].offset for at in opened]
 
 
 def _skip_specification(tokens: list[Token], name: str) -> int:

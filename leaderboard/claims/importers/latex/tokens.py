@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Literal, NamedTuple
 
 from benchmark.errors import DataError
@@ -34,6 +35,7 @@ _SCANNER = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _VERBATIM = re.compile(r"\\begin\s{0,4}\{(verbatim\*?|lstlisting|minted|comment|filecontents\*?)\}")
+_CONDITIONAL = re.compile(r"\\(iffalse|if(?!f\b|thenelse)[a-zA-Z@]*|else|fi)(?![a-zA-Z@])")
 _COMMENT_TAIL = re.compile(r"(?<!\\)(?:\\\\){0,8}%")
 
 
@@ -73,19 +75,45 @@ def _scan(source: str, start: int, end: int, tokens: list[Token]) -> None:
 
 
 def _verbatim_spans(source: str) -> list[tuple[int, int]]:
-    """Spans of verbatim environments that are not inside a comment; an unclosed one is no span."""
+    """Spans of verbatim environments and of \\iffalse that are not inside a comment; an unclosed one is no span."""
     spans: list[tuple[int, int]] = []
     done = 0
     for match in _VERBATIM.finditer(source):
-        line_start = source.rfind("\n", 0, match.start()) + 1
-        if match.start() < done or _COMMENT_TAIL.search(source[max(line_start, match.start() - 500) : match.start()]):
+        if match.start() < done or _is_commented(source, match.start()):
             continue
         end = source.find(f"\\end{{{match.group(1)}}}", match.end())
         if end < 0:
             return spans
         done = end + len(match.group(1)) + 6
         spans.append((match.start(), done))
-    return spans
+    return _with_false_branches(source, spans)
+
+
+def _with_false_branches(source: str, verbatim: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of verbatim environments and what stands between \\iffalse and its \\else or \\fi, in order."""
+    false: list[tuple[int, int]] = []
+    starts = [begin for begin, _ in verbatim]
+    start, level = -1, 0
+    for match in _CONDITIONAL.finditer(source):
+        around = bisect_right(starts, match.start()) - 1
+        if (around >= 0 and match.start() < verbatim[around][1]) or _is_commented(source, match.start()):
+            continue
+        word = match.group(1)
+        if start < 0:
+            start, level = (match.start(), 0) if word == "iffalse" else (-1, 0)
+        elif word.startswith("if"):
+            level += 1
+        elif level:
+            level -= word == "fi"
+        else:
+            false.append((start, match.end()))
+            start = -1
+    return sorted([*false, *(span for span in verbatim if not any(a <= span[0] < b for a, b in false[:200]))])
+
+
+def _is_commented(source: str, at: int) -> bool:
+    line_start = source.rfind("\n", 0, at) + 1
+    return _COMMENT_TAIL.search(source[max(line_start, at - 500) : at]) is not None
 
 
 def group_end(tokens: list[Token], start: int, limit: int | None = None) -> int:
