@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from leaderboard import digest
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
@@ -64,3 +66,10 @@ def test_every_link_of_the_documentation_leads_to_a_file():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_table_of_the_readme_is_one_that_leaderboard_wrote():
+    ((stamp, untouched),) = digest.read_stamps(README)
+    assert untouched, "the table was edited by hand"
+    assert stamp.profile == "compact"
+    assert {"default", "mask"} <= {initializer for _, initializer, *_ in stamp.numbers}
