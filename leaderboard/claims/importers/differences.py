@@ -159,6 +159,8 @@ class _Binder:
         if any(mine.get(key) != theirs.get(key) for key in ("metric", "split", "aggregation")):
             return "a difference between two metrics or splits, which a claim cannot say"
         said = {key: theirs.get(key) for key in EXPRESSIBLE if mine.get(key) != theirs.get(key)}
+        if base is value:
+            said = {"method": mine.get("method")}
         value.delta = Delta(
             printed=draft.number.printed,
             baseline=said.get("method"),

@@ -137,3 +137,10 @@ def test_a_wide_file_lists_columns_of_differences_to_elsewhere(tmp_path):
     result = import_text(source, "csv")
     assert [claim.printed for claim in result.claims] == ["70.1", "71.3"]
     assert result.unread[0].text.startswith("column top1_diff")
+
+
+def test_a_zero_in_the_row_of_the_baseline_is_a_difference_to_itself(latex_table):
+    rows = (
+        "Method & CIFAR-10 & $\\Delta$ \\\\ \\midrule\nBase & 80.1 & 0.0 \\\\ A & 80.9 & +0.8 \\\\ B & 81.0 & +0.9 \\\\"
+    )
+    assert [item[1:3] for item in deltas(latex_table(rows))] == [("0.0", "Base"), ("+0.8", "Base"), ("+0.9", "Base")]
