@@ -87,9 +87,9 @@ def test_gradient_of_the_mask_is_theorem_1_and_agrees_with_finite_differences():
     logits, prior = torch.randn(N, dtype=torch.float64), 2 * torch.randn(N, dtype=torch.float64)
     p = row(module, logits, prior).detach()
     formula = (torch.diag(p) - torch.outer(p, p)) * torch.sigmoid(-prior)
-    autograd = torch.stack([
-        torch.autograd.grad(row(module, logits, prior)[i], module.prior)[0][0, 0] for i in range(N)
-    ])
+    autograd = torch.stack(
+        [torch.autograd.grad(row(module, logits, prior)[i], module.prior)[0][0, 0] for i in range(N)]
+    )
     step = 1e-6
     differences = torch.stack(
         [
