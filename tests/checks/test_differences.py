@@ -172,3 +172,14 @@ def test_slip_with_the_exact_value_comes_first(
     finding = single(run("DELTA", *table(make, "26.22", "23.41", {"printed": "+2.87", "baseline": "base"})))
     told = next(e.arithmetic for e in finding.explanations if e.title == "a slip in the difference")
     assert told.startswith("+2.87 for +2.81 or +2.8")
+
+
+def test_a_table_without_a_task_still_has_the_row_that_is_named_as_baseline(make, run):
+    def rows(printed):
+        return (
+            make("83.38", metric="accuracy", method="Default"),
+            make("85.82", metric="accuracy", method="Learned", delta={"printed": printed, "baseline": "Default"}),
+        )
+
+    assert run("DELTA", *rows("+2.44")).findings == []
+    assert [finding.verdict.name for finding in run("DELTA", *rows("+2.54")).findings] == ["FAIL"]

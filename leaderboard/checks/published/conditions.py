@@ -163,4 +163,4 @@ def not_finite(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         )
 
 
-NOT_FINITE = re.compile(r"\b(nan|inf|infinity|diverged|oom)\b")
+NOT_FINITE = re.compile(r"\b(nan|inf|infinity|diverged|failed|oom)\b|∞")

@@ -13,7 +13,7 @@ from leaderboard.checks.numbers import Interval, Reported, parse, show
 from leaderboard.checks.registry import check
 from leaderboard.checks.roles import group_of
 from leaderboard.checks.verdicts import judge, report
-from leaderboard.claims.model import Rounding
+from leaderboard.claims.model import Delta, Rounding
 
 
 @check("DELTA", 2, "a printed difference that its values do not give", Severity.ERROR)
@@ -49,8 +49,10 @@ def baselines(evidence: Evidence, number: Number) -> list[Number]:
     """
     stated = number.claim.delta
     key = key_of(number.scope)
-    if stated is None or key is None:
+    if stated is None:
         return []
+    if key is None:
+        return _only_named(evidence, number, stated)
     if stated.baseline is None and stated.task is None:
         fitting = fitting_rows(evidence, number)
         return fitting if len(fitting) == 1 else []
@@ -58,6 +60,15 @@ def baselines(evidence: Evidence, number: Number) -> list[Number]:
     found = [n for n in evidence.by_key.get(wanted, ()) if n is not number and not relate(n.scope, number.scope).differ]
     same = [n for n in found if n.claim.where.table == number.claim.where.table]
     return same or found
+
+
+def _only_named(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
+    """Where the table does not say its task: the one row of the column that has the baseline's name."""
+    named = fold(stated.baseline)
+    if not named or stated.task is not None:
+        return []
+    found = [n for n in _rivals(evidence, number) if n is not number and fold(n.scope.method) == named]
+    return found if len(found) == 1 else []
 
 
 def fitting_rows(evidence: Evidence, number: Number) -> list[Number]:
