@@ -57,9 +57,14 @@ KINDS = ["latex", "markdown", "html", "csv", "yaml"]
 def test_every_bomb_ends_in_time(fuzzer, kind, tmp_path):
     """Work grows in proportion to the input: 8 times the repetition may cost 24 times as much, never 64 times."""
     for number, make in enumerate(fuzzer.BOMBS[kind]):
-        small, large = (seconds(fuzzer, make(size)[:150_000], kind, tmp_path) for size in (1_000, 8_000))
-        told = f"{kind} bomb {number}: {small:.3f} s → {large:.3f} s for 8 times the input"
-        assert large < 0.5 or large < 24 * small, told
+        tries = []
+        for _ in range(3):  # a busy machine makes single measurements jump; growth that is real shows every time
+            small, large = (seconds(fuzzer, make(size)[:150_000], kind, tmp_path) for size in (1_000, 8_000))
+            tries.append(f"{small:.3f} s → {large:.3f} s")
+            if large < 0.5 or large < 24 * small:
+                break
+        else:
+            pytest.fail(f"{kind} bomb {number}: {', '.join(tries)} for 8 times the input")
 
 
 def seconds(fuzzer, text, kind, folder):
