@@ -106,13 +106,16 @@ def update(
     state: Sequence[Tensor],
     scalars: Tensor,
 ) -> None:
-    """One step in place on `parameters` and the moments; all (C, size), `state` as `OptimizerState.tensors`."""
+    """One step in place on `parameters` and the moments; all (C, size), `state` as `OptimizerState.tensors`.
+
+    Intermediate results are reused in place: at tens of millions of parameters their memory is the step's cost.
+    """
     first, second, multiplier, decay, trained = state
     if optimizer.clip_norm is not None:
         gradients = clipped(gradients, trained, optimizer.clip_norm)
     rate = scalars[0] * multiplier
     if optimizer.name == "adamw":
-        parameters.mul_(1 - rate * decay)
+        parameters.mul_((rate * decay).neg_().add_(1))
     else:
         gradients = gradients + decay * parameters
     if optimizer.name == "sgd":
@@ -122,8 +125,8 @@ def update(
     beta1, beta2 = optimizer.betas
     first.lerp_(gradients, 1 - beta1)
     second.mul_(beta2).addcmul_(gradients, gradients, value=1 - beta2)
-    denominator = (second.sqrt() / scalars[2]).add_(optimizer.epsilon)
-    parameters.sub_((rate / scalars[1]) * (first / denominator))
+    denominator = second.sqrt().div_(scalars[2]).add_(optimizer.epsilon)
+    parameters.sub_((first / denominator).mul_(rate.div_(scalars[1])))
 
 
 def clipped(gradients: Tensor, trained: Tensor, limit: float) -> Tensor:
