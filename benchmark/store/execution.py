@@ -34,13 +34,6 @@ def merge(layout: Layout, entries: Mapping[str, Mapping[str, Any]]) -> dict[str,
     return merged
 
 
-def forget(layout: Layout, key: str | None = None) -> None:
-    """Drop one decision, or all, so that the shape is probed again. Raises StoreError."""
-    with storing("execution modes", layout.execution), _locked(layout):
-        kept = {} if key is None else {k: v for k, v in load(layout).items() if k != key}
-        write_json(layout.execution, kept)
-
-
 @contextmanager
 def _locked(layout: Layout) -> Iterator[None]:
     """Keep two processes of one machine apart; where locks are not supported the worst is a shape probed twice."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from leaderboard.checks.evidence import Evidence, Number, fold, relate
+from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import difference
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
 from leaderboard.checks.metrics import direction_of
@@ -286,8 +286,3 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             pattern=kind,
             count=len(numbers),
         )
-
-
-def same_setting(a: Number, b: Number) -> bool:
-    """Whether nothing stated tells the two apart."""
-    return not relate(a.scope, b.scope).differ
