@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from benchmark.initializer import Context
+from pydantic import field_validator
+
+from benchmark.initializer import Context, PriorMode
 from benchmark.registry import initializer
 from initializers.mask import Mask
 
@@ -28,6 +30,11 @@ class Hadamard(Mask):
     """How M enters attention; there is no other way for this initialiser."""
     renormalize: bool = False
     """Whether the rows are divided by their sums."""
+
+    @field_validator("mode")
+    @classmethod
+    def _check_mode(cls, mode: PriorMode) -> PriorMode:
+        return mode
 
     def apply(self, model: torch.nn.Module, context: Context) -> None:
         """Fill every prior slot (H, N, N), and set whether attention is renormalised."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from benchmark.initializer import Context, Initializer, ParameterRule, PriorMode
 from benchmark.registry import initializer
@@ -45,6 +45,14 @@ class Mask(Initializer):
     """Whether a CLS token may attend to every token."""
     cls_column: bool = True
     """Whether tokens with a row of their own may attend to a CLS token."""
+
+    @field_validator("mode")
+    @classmethod
+    def _check_mode(cls, mode: PriorMode) -> PriorMode:
+        if mode == "hadamard":
+            raise ValueError("to multiply attention by the mask use the initialiser family hadamard, which opens "
+                             "the rows that have no pattern")  # fmt: skip
+        return mode
 
     def unsupported(self, task: Task) -> str | None:
         """A constant mask fits every task; any other needs a pattern."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from benchmark.cell import Cell
 from benchmark.identity import stream
 from benchmark.task import Examples, Task
+from benchmark.train.prefetch import Prefetch
 
 
 class Shuffle:
@@ -33,9 +34,13 @@ class Shuffle:
 
 
 class Batches:
-    """Training batches of a stack, gathered on `device`; data is held once per distinct training key."""
+    """Training batches of a stack, gathered on `device`; data is held once per distinct training key.
 
-    def __init__(self, task: Task, cells: Sequence[Cell], device: str) -> None:
+    A training set that does not fit on the device stays on the host, and its batches are gathered ahead.
+    """
+
+    def __init__(self, task: Task, cells: Sequence[Cell], device: str, *, ahead: bool | None = None) -> None:
+        """`ahead` gathers batches ahead where that is not needed (True), or never (False)."""
         keys = list(dict.fromkeys(task.training_key(cell.seed) for cell in cells))
         first_seed = {task.training_key(cell.seed): cell.seed for cell in reversed(cells)}
         sets = [task.training_examples(first_seed[key]) for key in keys]
@@ -49,6 +54,8 @@ class Batches:
         self._offsets = torch.tensor([keys.index(task.training_key(cell.seed)) * self.examples for cell in cells])
         self._shuffles = [Shuffle(self.examples, cell.seed) for cell in cells]
         self._generators = [torch.Generator().manual_seed(stream(cell.seed, "augment")) for cell in cells]
+        ahead = where != device if ahead is None else ahead
+        self._ahead = Prefetch([self._inputs, self._targets], lambda: self._drawn(1)[0], device) if ahead else None
         self._noise = [torch.Generator().manual_seed(stream(cell.seed, "noise")) for cell in cells]
 
     def noise(self, steps: int) -> Tensor:
@@ -58,16 +65,27 @@ class Batches:
 
     def take(self, steps: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of the next steps, (steps, C, B, ...)."""
+        inputs, targets = self._gathered_ahead(steps) if self._ahead else self._gathered(self._drawn(steps))
+        return self._augmented(inputs, targets, self._generators) if self._augments else (inputs, targets)
+
+    def _drawn(self, steps: int) -> Tensor:
+        """Rows of the next steps, int64 (steps, C, B)."""
         size = self._task.budget.batch_size
         drawn = torch.stack([shuffle.take(steps * size) for shuffle in self._shuffles]) + self._offsets[:, None]
-        index = drawn.view(len(self._shuffles), steps, size).transpose(0, 1).contiguous().to(self._inputs.device)
-        inputs, targets = self._inputs[index].to(self._device), self._targets[index].to(self._device)
-        return self._augmented(inputs, targets, self._generators) if self._augments else (inputs, targets)
+        return drawn.view(len(self._shuffles), steps, size).transpose(0, 1).contiguous()
+
+    def _gathered(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        index = index.to(self._inputs.device)
+        return self._inputs[index].to(self._device), self._targets[index].to(self._device)
+
+    def _gathered_ahead(self, steps: int) -> tuple[Tensor, Tensor]:
+        assert self._ahead is not None
+        inputs, targets = zip(*(self._ahead.take() for _ in range(steps)), strict=True)
+        return torch.stack(inputs), torch.stack(targets)
 
     def like(self, rows: int, size: int) -> tuple[Tensor, Tensor]:
         """A batch for tracing, (rows, size, ...), drawn from no shuffle."""
-        index = torch.arange(rows * size).remainder(self.examples).view(rows, size).to(self._inputs.device)
-        inputs, targets = self._inputs[index].to(self._device), self._targets[index].to(self._device)
+        inputs, targets = self._gathered(torch.arange(rows * size).remainder(self.examples).view(rows, size))
         if self._augments:
             generators = [torch.Generator().manual_seed(0) for _ in range(rows)]
             inputs, targets = self._augmented(inputs[None], targets[None], generators)

@@ -182,3 +182,9 @@ def test_it_needs_a_pattern_and_has_no_other_mode():
     assert Hadamard().unsupported(task()) is None
     with pytest.raises(ValidationError, match="hadamard"):
         Hadamard(mode="identity")
+
+
+def test_a_plain_mask_does_not_multiply_and_names_the_one_that_does():
+    with pytest.raises(ValidationError, match="use the initialiser family hadamard"):
+        Mask(mode="hadamard")
+    assert Hadamard().mode == "hadamard"
