@@ -14,6 +14,16 @@ _ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
+class Run:
+    """Scalars `start` to `stop` of rows: `values` (..., stop − start), of one parameter alone or of several."""
+
+    start: int
+    stop: int
+    values: Tensor
+    alone: bool
+
+
+@dataclass(frozen=True)
 class Layout:
     """Where each named parameter lies in a row of `size` scalars."""
 
@@ -53,13 +63,50 @@ class Layout:
 
     def join(self, tensors: Mapping[str, Tensor]) -> Tensor:
         """Rows (..., size) from tensors (..., *shape) by name; the padding is zero."""
+        return self._joined(tensors, range(len(self.names)))
+
+    def runs(self, tensors: Mapping[str, Tensor], limit: int) -> list[Run]:
+        """The rows of `join` in runs of at most `limit` scalars, padding aside.
+
+        Small neighbours are joined, large tensors cut and not copied. Work on one run after the other stays in the
+        processor's cache where the whole rows would not.
+        """
+        runs, small = [], range(0)
+        for i, shape in enumerate(self.shapes):
+            if self._end(i) - self.offsets[small.start if small else i] <= limit:
+                small = range(small.start if small else i, i + 1)
+                continue
+            runs += self._together(tensors, small)
+            small = range(i, i + 1)
+            if math.prod(shape) > limit:
+                runs += self._cut(tensors, i, limit)
+                small = range(0)
+        return runs + self._together(tensors, small)
+
+    def _end(self, i: int) -> int:
+        """Where the i-th parameter ends, padding included."""
+        return self.offsets[i + 1] if i + 1 < len(self.names) else self.size
+
+    def _joined(self, tensors: Mapping[str, Tensor], which: range) -> Tensor:
         pieces = []
-        for i, (name, shape) in enumerate(zip(self.names, self.shapes, strict=True)):
-            count = math.prod(shape)
-            tensor = tensors[name]
-            lead = tensor.shape[: tensor.dim() - len(shape)]
-            pieces.append(tensor.reshape(*lead, count))
-            end = self.offsets[i + 1] if i + 1 < len(self.names) else self.size
-            if padding := end - self.offsets[i] - count:
-                pieces.append(tensor.new_zeros(*lead, padding))
+        for i in which:
+            flat = self._flat(tensors, i)
+            pieces.append(flat)
+            if padding := self._end(i) - self.offsets[i] - flat.shape[-1]:
+                pieces.append(flat.new_zeros(*flat.shape[:-1], padding))
         return torch.cat(pieces, dim=-1)
+
+    def _flat(self, tensors: Mapping[str, Tensor], i: int) -> Tensor:
+        tensor = tensors[self.names[i]]
+        return tensor.flatten(tensor.dim() - len(self.shapes[i])) if self.shapes[i] else tensor.unsqueeze(-1)
+
+    def _together(self, tensors: Mapping[str, Tensor], which: range) -> list[Run]:
+        if not which:
+            return []
+        start, stop = self.offsets[which.start], self._end(which.stop - 1)
+        return [Run(start, stop, self._joined(tensors, which), alone=False)]
+
+    def _cut(self, tensors: Mapping[str, Tensor], i: int, limit: int) -> list[Run]:
+        start = self.offsets[i]
+        pieces = torch.split(self._flat(tensors, i), limit, dim=-1)
+        return [Run(start + n * limit, start + n * limit + p.shape[-1], p, alone=True) for n, p in enumerate(pieces)]

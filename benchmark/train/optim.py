@@ -7,8 +7,8 @@ so a cell's numbers depend on its own row alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from benchmark.initializer import ParameterRule
 from benchmark.parameters import Optimizer
-from benchmark.train.layout import Layout
+from benchmark.train.layout import Layout, Run
 from benchmark.train.schedule import learning_rates
 
 DEFAULT_RULES = (ParameterRule(match="*"), ParameterRule(match="*.prior", trainable=False))
@@ -101,18 +101,34 @@ def step_scalars(optimizer: Optimizer, total_steps: int) -> Tensor:
 
 def update(
     optimizer: Optimizer,
+    layout: Layout,
     parameters: Tensor,
-    gradients: Tensor,
+    gradients: Mapping[str, Tensor],
     state: Sequence[Tensor],
     scalars: Tensor,
+    run: int | None = None,
 ) -> None:
-    """One step in place on `parameters` and the moments; all (C, size), `state` as `OptimizerState.tensors`.
+    """One step in place on `parameters` and the moments, both (C, size); gradients (C, *shape) by name.
 
-    Intermediate results are reused in place: at tens of millions of parameters their memory is the step's cost.
+    `state` is `OptimizerState.tensors`. `run` is how many scalars of a row are updated at once, None for all: tens of
+    millions of parameters cost what their intermediate results cost in memory, unless these fit into the cache.
     """
-    first, second, multiplier, decay, trained = state
+    runs = layout.runs(gradients, run or layout.size)
     if optimizer.clip_norm is not None:
-        gradients = clipped(gradients, trained, optimizer.clip_norm)
+        runs = clipped(runs, state[-1], optimizer.clip_norm)
+    for part in runs:
+        first, second, multiplier, decay = (tensor[:, part.start : part.stop] for tensor in state[:-1])
+        if part.alone:  # rules are per parameter, so that one column tells them
+            multiplier, decay = multiplier[:, :1], decay[:, :1]
+        own = parameters[:, part.start : part.stop]
+        _update(optimizer, own, part.values, [first, second, multiplier, decay], scalars)
+
+
+def _update(
+    optimizer: Optimizer, parameters: Tensor, gradients: Tensor, state: Sequence[Tensor], scalars: Tensor
+) -> None:
+    """The formulas; intermediate results are reused in place."""
+    first, second, multiplier, decay = state
     rate = scalars[0] * multiplier
     if optimizer.name == "adamw":
         parameters.mul_((rate * decay).neg_().add_(1))
@@ -129,7 +145,9 @@ def update(
     parameters.sub_((first / denominator).mul_(rate.div_(scalars[1])))
 
 
-def clipped(gradients: Tensor, trained: Tensor, limit: float) -> Tensor:
+def clipped(runs: Sequence[Run], trained: Tensor, limit: float) -> list[Run]:
     """Each row scaled so that the norm over its trained parameters is at most `limit`."""
-    norm = (gradients * trained).square().sum(dim=-1, keepdim=True).sqrt()
-    return gradients * (limit / (norm + TINY)).clamp(max=1.0)
+    squares = [(run.values * trained[:, run.start : run.stop]).square().sum(dim=-1, keepdim=True) for run in runs]
+    norm = torch.stack(squares).sum(dim=0).sqrt()
+    scale = (limit / (norm + TINY)).clamp(max=1.0)
+    return [replace(run, values=run.values * scale) for run in runs]

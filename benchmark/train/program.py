@@ -91,11 +91,11 @@ class Source:
         return dict(zip(self.buffers.names, tensors, strict=True))
 
 
-def training_step(source: Source) -> Program:
+def training_step(source: Source, run: int | None = None) -> Program:
     """step(parameters, state, scalars, buffers, inputs, targets) → losses (C,); parameters and state change in place.
 
     Shapes: parameters (C, P), state as `OptimizerState.tensors`, scalars (3,), inputs and targets (C, B, ...). With
-    micro-batches, losses and gradients are means over them.
+    micro-batches, losses and gradients are means over them. `run` is that of `optim.update`.
     """
     task, layout = source.task, source.layout
 
@@ -119,7 +119,7 @@ def training_step(source: Source) -> Program:
         parameters: Tensor, state: list[Tensor], scalars: Tensor, buffers: list[Tensor], inputs: Tensor, targets: Tensor
     ) -> Tensor:
         gradients, losses = differentiate(layout.split(parameters), source.named_buffers(buffers), inputs, targets)
-        optim.update(task.optimizer, parameters, layout.join(gradients), state, scalars)
+        optim.update(task.optimizer, layout, parameters, gradients, state, scalars, run)
         return losses
 
     return step

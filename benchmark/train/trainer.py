@@ -23,6 +23,9 @@ from benchmark.train.mode import Mode
 BATCH_BYTES = 8 << 20
 """Batches are gathered for many steps at once, up to about this much memory."""
 
+RUN = 1 << 18
+"""Scalars of a row that an optimiser step which is not compiled updates at once: a run's tensors fit into the cache."""
+
 LOSS = "training_loss"
 """Name of the curve of the mean training loss since the curve's point before."""
 
@@ -99,7 +102,7 @@ class Trainer:
             targets,
         )
         self.source.model.train()
-        function = program.training_step(self.source)
+        function = program.training_step(self.source, None if self.mode.compiled else RUN)
         with torch.no_grad():
             step = program.prepare(function, example, ("step", self.key), compiled=self.mode.compiled)
         self.evaluator.prepare(self.parameters)

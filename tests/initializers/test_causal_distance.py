@@ -77,7 +77,9 @@ def test_adamw_moves_the_slot_as_it_would_move_the_scaled_matrix():
     for step in range(5):
         slope = torch.randn(start.shape, generator=torch.Generator().manual_seed(step), dtype=torch.float64)
         gradients = {n: torch.zeros_like(p) for n, p in model.named_parameters()} | {name: slope}
-        update(optimizer, rows, layout.join(gradients)[None], state.tensors(), state.scalars[step])
+        update(
+            optimizer, layout, rows, layout.split(layout.join(gradients)[None]), state.tensors(), state.scalars[step]
+        )
         matrix.grad = scale * slope
         reference.step()
     torch.testing.assert_close(layout.split(rows)[name][0], scale * matrix.detach())

@@ -8,7 +8,7 @@ import torch
 from benchmark.initializer import ParameterRule
 from benchmark.parameters import Optimizer
 from benchmark.train import optim
-from benchmark.train.layout import Layout
+from benchmark.train.layout import Layout, Run
 
 STEPS = 40
 
@@ -39,14 +39,15 @@ def gradients(layout, cell, step):
     }
 
 
-def stacked(settings, cells, rules=None):
+def stacked(settings, cells, rules=None, run=None):
     """Parameters (C, P) after STEPS stacked steps, and the layout."""
     layout = Layout.of(cells[0])
     rows = torch.stack([layout.join({k: v.detach() for k, v in cell.named_parameters()}) for cell in cells])
     state = optim.initial_state(layout, settings, rules or [()] * len(cells), STEPS, "cpu")
     for step in range(STEPS):
-        grads = torch.stack([layout.join(gradients(layout, i, step)) for i in range(len(cells))])
-        optim.update(settings, rows, grads, state.tensors(), state.scalars[step])
+        own = [gradients(layout, i, step) for i in range(len(cells))]
+        grads = {name: torch.stack([one[name] for one in own]) for name in layout.names}
+        optim.update(settings, layout, rows, grads, state.tensors(), state.scalars[step], run)
     return rows, layout
 
 
@@ -78,6 +79,31 @@ def test_a_stack_agrees_with_torch_run_on_each_cell_alone(settings, clip):
     for number, cell in enumerate(cells):
         expected = alone(settings, cell, number, layout, clip)
         torch.testing.assert_close(rows[number], expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 16, 40, 10**6])
+@pytest.mark.parametrize("settings", CASES[2:4], ids=lambda s: s.name)
+def test_updating_in_runs_changes_no_bit(settings, limit):
+    doubled, frozen = ParameterRule("0.weight", learning_rate_multiplier=2.0), ParameterRule("*.bias", trainable=False)
+    rules = [(), (doubled,), (frozen,)]
+    whole, _ = stacked(settings, models(3), rules)
+    runs, _ = stacked(settings, models(3), rules, run=limit)
+    assert torch.equal(whole, runs)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 16, 40, 10**6])
+def test_runs_cover_every_scalar_once_and_keep_to_their_limit(limit):
+    layout = Layout.of(models(1)[0])
+    tensors = layout.split(torch.arange(float(layout.size)).double().unsqueeze(0))
+    runs = layout.runs(tensors, limit)
+    found = torch.zeros(1, layout.size).double()
+    for run in runs:
+        found[:, run.start : run.stop] += run.values
+        inside = [offset for offset in layout.offsets if run.start < offset < run.stop]
+        assert not (run.alone and inside)
+    assert torch.equal(found, layout.join(tensors))
+    padded = -(-limit // 16) * 16
+    assert all(run.stop - run.start <= (limit if run.alone else padded) for run in runs)
 
 
 def test_the_comparison_notices_a_wrong_decay():
@@ -137,7 +163,8 @@ def test_vectors_are_exempt_from_decay_on_request():
 def test_clipping_counts_trained_parameters_only_and_works_per_cell():
     gradients = torch.tensor([[3.0, 4.0, 100.0], [0.3, 0.4, 0.0]])
     trained = torch.tensor([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
-    clipped = optim.clipped(gradients, trained, 1.0)
+    runs = [Run(0, 2, gradients[:, :2], alone=False), Run(2, 3, gradients[:, 2:], alone=False)]
+    clipped = torch.cat([run.values for run in optim.clipped(runs, trained, 1.0)], dim=1)
     torch.testing.assert_close(clipped[0, :2], torch.tensor([0.6, 0.8]))
     torch.testing.assert_close(clipped[1], gradients[1])
 
@@ -154,8 +181,8 @@ def test_a_cell_that_is_not_finite_leaves_the_others_untouched():
     layout = Layout.of(cells[0])
     rows = torch.stack([layout.join({k: v.detach() for k, v in cell.named_parameters()}) for cell in cells])
     state = optim.initial_state(layout, settings, [(), ()], 1, "cpu")
-    grads = torch.stack([torch.full((layout.size,), math.nan, dtype=torch.float64), torch.ones(layout.size).double()])
-    optim.update(settings, rows, grads, state.tensors(), state.scalars[0])
+    grads = layout.split(torch.tensor([[math.nan], [1.0]], dtype=torch.float64).repeat(1, layout.size))
+    optim.update(settings, layout, rows, grads, state.tensors(), state.scalars[0])
     assert not rows[0].isfinite().any()
     assert rows[1].isfinite().all()
 
