@@ -20,10 +20,12 @@ def made_with(row: Row) -> dict[str, str]:
     """What a cell was made with, by the name a reader knows it by; what was not recorded is left out."""
     origin = row.provenance
     code, packages = origin.get("code") or {}, origin.get("packages") or {}
+    plugins = origin.get("plugins") or {}
     found = {
         "code version": origin.get("initbench"),
         "commit": (code.get("commit") or "")[:10],
         "uncommitted changes": None if code.get("dirty") is None else "yes" if code["dirty"] else "no",
+        **{f"{kind}'s plugin file": sha256[:10] for kind, sha256 in plugins.items()},
         "Python": origin.get("python"),
         **{name: packages.get(name) for name in PACKAGES},
         "machine": origin.get("machine"),
@@ -40,12 +42,13 @@ def made_with(row: Row) -> dict[str, str]:
 def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     """Seeds of one mean should differ in the seed and in nothing else.
 
-    Formula: more than one value of code version, commit, uncommitted changes, Python, torch, numpy, scipy, triton,
-    CPU, GPU, device, torch threads or execution mode (stack size apart) among the seeds of one task × initialiser.
+    Formula: more than one value of code version, commit, uncommitted changes, hash of the task's or initialiser's plugin
+    file, Python, torch, numpy, scipy, triton, CPU, GPU, device, torch threads or execution mode (stack size apart)
+    among the seeds of one task × initialiser.
     Differences that go together are one finding. A note: all cells come from one uncommitted working tree.
     Source: accuracies of .094 and .244 before and after an upgrade of one library (MileBench#1).
     Power: complete for what is recorded. Blind spot: drivers, BLAS, environment variables, versions of other
-    libraries; a changed plugin file whose family keeps its version.
+    libraries; what a plugin file imports.
     """
     together: dict[frozenset[frozenset[str]], list[str]] = defaultdict(list)
     groups = [(g, {row.cell_id: made_with(row) for row in evidence.rows_of(g)}) for _, g in evidence.groups()]

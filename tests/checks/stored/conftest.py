@@ -121,6 +121,7 @@ Key = tuple[str, int]
 ORIGIN: dict[str, Any] = {
     "initbench": "0.1.0", "python": "3.11.7", "machine": "x86_64", "cpu": "one", "gpus": [], "threads": 1,
     "code": {"commit": "a" * 40, "dirty": False}, "packages": {"torch": "2.4.0", "numpy": "2.0.0"},
+    "plugins": {"initializer": "c" * 64},
 }  # fmt: skip
 
 

@@ -133,6 +133,10 @@ def test_another_profile_is_no_drift(world: World) -> None:
         ({"code": {"commit": "a" * 40, "dirty": True}}, "uncommitted changes no (4 cells) and yes (1 cells)"),
         ({"threads": 4}, "threads 1 (4 cells) and 4 (1 cells)"),
         ({"cpu": "two", "machine": "arm"}, "machine x86_64 (4 cells) and arm (1 cells); CPU one"),
+        (
+            {"plugins": {"initializer": "d" * 64}},
+            "initializer's plugin file cccccccccc (4 cells) and dddddddddd (1 cells)",
+        ),
         ({"initbench": "0.2.0"}, "code version 0.1.0 (4 cells) and 0.2.0 (1 cells)"),
     ],
 )
