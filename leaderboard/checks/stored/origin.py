@@ -42,9 +42,9 @@ def made_with(row: Row) -> dict[str, str]:
 def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     """Seeds of one mean should differ in the seed and in nothing else.
 
-    Formula: more than one value of code version, commit, uncommitted changes, hash of the task's or initialiser's plugin
-    file, Python, torch, numpy, scipy, triton, CPU, GPU, device, torch threads or execution mode (stack size apart)
-    among the seeds of one task × initialiser.
+    Formula: more than one value of code version, commit, uncommitted changes, hash of a plugin file that the task or
+    initialiser comes from, Python, torch, numpy, scipy, triton, CPU, GPU, device, torch threads or execution mode
+    (stack size apart) among the seeds of one task × initialiser.
     Differences that go together are one finding. A note: all cells come from one uncommitted working tree.
     Source: accuracies of .094 and .244 before and after an upgrade of one library (MileBench#1).
     Power: complete for what is recorded. Blind spot: drivers, BLAS, environment variables, versions of other
