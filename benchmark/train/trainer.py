@@ -24,7 +24,8 @@ BATCH_BYTES = 8 << 20
 """Batches are gathered for many steps at once, up to about this much memory."""
 
 RUN = 1 << 18
-"""Scalars of a row that an optimiser step which is not compiled updates at once: a run's tensors fit into the cache."""
+"""Scalars of a row that an optimiser step updates at once on a CPU, so that they stay in its cache. A GPU would wait for
+the launches, and a compiled step makes no intermediate results."""
 
 LOSS = "training_loss"
 """Name of the curve of the mean training loss since the curve's point before."""
@@ -102,7 +103,8 @@ class Trainer:
             targets,
         )
         self.source.model.train()
-        function = program.training_step(self.source, None if self.mode.compiled else RUN)
+        in_runs = self.device == "cpu" and not self.mode.compiled
+        function = program.training_step(self.source, RUN if in_runs else None)
         with torch.no_grad():
             step = program.prepare(function, example, ("step", self.key), compiled=self.mode.compiled)
         self.evaluator.prepare(self.parameters)
