@@ -24,8 +24,9 @@ BATCH_BYTES = 8 << 20
 """Batches are gathered for many steps at once, up to about this much memory."""
 
 RUN = 1 << 18
-"""Scalars of a row that an optimiser step updates at once on a CPU, so that they stay in its cache. A GPU would wait for
-the launches, and a compiled step makes no intermediate results."""
+"""Scalars of a row that an optimiser step updates at once on a CPU, so that they stay in its cache.
+
+A GPU would wait for the launches, and a compiled step makes no intermediate results."""
 
 LOSS = "training_loss"
 """Name of the curve of the mean training loss since the curve's point before."""
