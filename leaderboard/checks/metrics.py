@@ -38,12 +38,12 @@ FAMILIES = (
     _known(r"(?:top-?[15]|classification)?[ _-]*err(?:or)?(?: rate)?", "min", 0, 1, proportion=True, counts=True),
     _known(r"mean (?:class|per-class) accuracy|balanced accuracy|macro[ -]\w+", "max", 0, 1, proportion=True),
     _known(
-        r"(?:\w+ )*acc(?:uracy)?|top-?[15]|exact match|em|hits@\d+|pass@\d+|success rate|win rate", "max", 0, 1,
-        proportion=True, counts=True,
+        r"(?:\w+ )*acc(?:uracy)?|top-?[15]|exact match|(?:(?:ans|sup|joint)\w*[- ])?em|hits@\d+|pass@\d+|"
+        r"success rate|win rate", "max", 0, 1, proportion=True, counts=True,
     ),
     _known(
-        r"f[- ]?[\d.]*|f-?score|f-?measure|precision|recall|p@\d+|r@\d+|m@\d+|mrr\S*|ndcg\S*|map\S*|ap\S*|"
-        r"m?iou|dice|auc\w*|auroc|sensitivity|specificity|jaccard", "max", 0, 1, proportion=True,
+        r"(?:(?:ans|sup|joint)\w*[- ])?f[- ]?[\d.]*|f-?score|f-?measure|precision|recall|p@\d+|r@\d+|m@\d+|mrr\S*|"
+        r"ndcg\S*|map\S*|ap\S*|m?iou|dice|auc\w*|auroc|sensitivity|specificity|jaccard", "max", 0, 1, proportion=True,
     ),
     _known(r"bleu\S*|rouge\S*|meteor|chrf\S*|bertscore", "max", 0, 1, proportion=True),
     _known(r"r2|r\^2|r²", "max", None, 1),
@@ -55,7 +55,7 @@ FAMILIES = (
 @lru_cache(maxsize=4096)
 def family(metric: str | None) -> Known | None:
     """The family a metric's name belongs to."""
-    name = (metric or "").strip().casefold().replace("_", " ")
+    name = (metric or "").strip().casefold().replace("_", " ").removeprefix("% ")
     return next((known for known in FAMILIES if known.pattern.fullmatch(name)), None)
 
 

@@ -11,7 +11,8 @@ from benchmark.parameters import Parameters
 from leaderboard.claims.cells import Cell, parse_cell
 from leaderboard.claims.model import Claim, Delta, Scope, Spread, Where
 
-Axis = Literal["task", "metric", "method", "split", "model", "budget", "subset", "aggregation", "none"]
+ScopeField = Literal["task", "metric", "method", "split", "model", "budget", "subset", "aggregation"]
+Axis = Literal[ScopeField, "none"]
 """What the headings of an axis name: a field of the scope, or nothing."""
 
 
@@ -40,6 +41,8 @@ class Table(Parameters):
     """A CSV file beside this one that holds the rows; `header` then names its columns."""
     key: tuple[str, ...] = ()
     """CSV columns that together are the row heading."""
+    scopes: Mapping[str, ScopeField] = {}
+    """CSV columns that state a field of the scope, row by row: column → field; an empty cell states nothing."""
     deltas: Mapping[str, str] = Field(default={})
     """CSV columns of printed differences: column → column of the number they belong to."""
 
@@ -132,7 +135,7 @@ def _from_records(
     """Claims of a result file: settings are checked on the first row, the rest are copies with their own numbers."""
     if not records:
         return
-    wanted = [*columns, *table.key, *table.deltas]
+    wanted = [*columns, *table.key, *table.scopes, *table.deltas]
     if missing := [name for name in wanted if name not in records[0]]:
         raise ValueError(f"{table.csv} has no column {', '.join(missing)}; it has {', '.join(records[0])}")
     delta_of = {number: column for column, number in table.deltas.items()}
@@ -144,9 +147,12 @@ def _from_records(
     }
     for record in records:
         row = " @ ".join(record[name] for name in table.key)
+        stated: dict[str, str] = {field: record[column] for column, field in table.scopes.items() if record[column]}
+        if table.rows != "none":
+            stated[table.rows] = row
         for column, template in templates.items():
             if (cell := parse_cell(record[column])) is not None:
-                yield _copy(table, template, row, cell, record.get(delta_of.get(column, ""), ""))
+                yield _copy(table, template, row, stated, cell, record.get(delta_of.get(column, ""), ""))
 
 
 def _zero(with_delta: bool) -> Cell:
@@ -154,9 +160,9 @@ def _zero(with_delta: bool) -> Cell:
     return Cell("0", delta="0" if with_delta else None)
 
 
-def _copy(table: Table, template: Claim, row: str, cell: Cell, delta: str) -> Claim:
-    """`template` with the numbers of another row (validated through the template, so constructed directly)."""
-    scope = template.scope if table.rows == "none" else template.scope.model_copy(update={table.rows: row})
+def _copy(table: Table, template: Claim, row: str, stated: Mapping[str, str], cell: Cell, delta: str) -> Claim:
+    """`template` with the numbers and the scope of another row (validated through it, so constructed directly)."""
+    scope = template.scope.model_copy(update=stated)
     where = Where.model_construct(table=template.where.table, row=row, column=template.where.column)
     update: dict[str, Any] = {"printed": cell.printed, "scope": scope, "where": where}
     if template.role:

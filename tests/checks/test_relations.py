@@ -36,6 +36,12 @@ def part(make: Callable[..., Claim], role: str, printed: str, **fields: object) 
         ({"em": "80.2", "f1": "80.1"}, "PASS"),
         ({"em": "80.3", "f1": "80.1"}, "FAIL"),
         ({"map": "41.0", "ap50": "40.1"}, "FAIL"),
+        ({"sup em": "80.3", "sup f1": "80.1"}, "FAIL"),
+        ({"joint em": "40.3", "joint f1": "40.1"}, "FAIL"),
+        ({"joint f1": "60.3", "f1": "60.1", "sup f1": "70.0"}, "FAIL"),
+        ({"joint f1": "70.3", "f1": "80.1", "sup f1": "70.0"}, "FAIL"),
+        ({"joint f1": "60.1", "f1": "80.1", "sup f1": "70.0"}, "PASS"),
+        ({"joint f1": "60.3", "f1": "60.1"}, "NOT_TESTABLE"),
     ],
 )
 def test_order_of_two_metrics(
@@ -66,6 +72,30 @@ def test_retrieval_finds_no_less_among_more(
 ) -> None:
     cells = [make(text, metric=metric, method="mine", task="COCO", column=metric) for metric, text in metrics.items()]
     assert run("ORDER", *cells).verdict("ORDER") == verdict
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("ANS-EM", "ANS-F1"),
+        ("Answer EM", "Answer F1"),
+        ("Sup EM", "Sup F1"),
+        ("Supporting facts EM", "Supporting facts F1"),
+        ("Joint EM", "Joint F1"),
+        ("JOINT-EM", "ANS-EM"),
+        ("joint_em", "sup_em"),
+        ("% Test Accuracy", "% Train Accuracy"),
+    ],
+)
+def test_order_is_read_from_the_names_of_metrics(
+    make: Callable[..., Claim], run: Callable[..., Report], less: str, more: str
+) -> None:
+    def said(a: str, b: str) -> Verdict:
+        cells = [make(text, metric=metric, method="mine", column=metric) for metric, text in ((less, a), (more, b))]
+        return run("ORDER", *cells).verdict("ORDER")
+
+    assert said("50.1", "60.2") is Verdict.PASS
+    assert said("60.2", "50.1") is Verdict.FAIL
 
 
 def test_accuracy_at_one_and_five_is_told_once(

@@ -176,6 +176,34 @@ tables:
     assert (second.delta, second.group, second.scope.method) == (None, "results/b", "b")
 
 
+SCOPES = """
+id: results
+tables:
+  - table: results
+    csv: results.csv
+    key: [model]
+    columns: none
+    scopes: {dataset: task, crop: split}
+    shared: {scope: {split: val}}
+    header: {top1: {scope: {metric: top-1}}}
+"""
+
+
+def test_result_file_may_state_the_scope_of_each_row(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("model,dataset,crop,top1\na,S,,80.1\na,T,center,79.5\n")
+    scopes = [claim.scope for claim in load(written(tmp_path, SCOPES)).claims]
+    assert [(s.method, s.task, s.split, s.metric) for s in scopes] == [
+        ("a", "S", "val", "top-1"),
+        ("a", "T", "center", "top-1"),
+    ]
+
+
+def test_result_file_without_the_column_of_a_scope_is_told(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("model,crop,top1\na,,80.1\n")
+    with pytest.raises(SpecError, match=r"results\.csv has no column dataset; it has model, crop, top1"):
+        load(written(tmp_path, SCOPES))
+
+
 def test_result_file_without_a_column_names_those_it_has(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_text("model,top1\na,80.1\n")
     text = "id: r\ntables: [{table: r, csv: results.csv, key: [model], header: [top5]}]\n"

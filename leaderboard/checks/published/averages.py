@@ -16,6 +16,7 @@ from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tal
 from leaderboard.checks.numbers import Interval, Reported, exactly, parse, show, weighted_sum
 from leaderboard.checks.registry import check
 from leaderboard.checks.verdicts import judge, report
+from leaderboard.checks.weights import common_weight
 from leaderboard.claims.model import Rounding
 
 NAMES = frozenset({"avg", "avg.", "average", "mean"})
@@ -156,13 +157,16 @@ def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A printed average must be the mean of its parts, equally weighted or by the stated weights or sizes.
 
     Formula: |Σ wᵢ xᵢ / Σ wᵢ − A| ≤ Σ wᵢ uᵢ / Σ wᵢ + u_A. Also tried, as explanations: one or two parts left out, a mean
-    of means of parts that share a prefix, geometric and harmonic mean, a sum over the number planned, a slip.
+    of means of parts that share a prefix, geometric and harmonic mean, a sum over the number planned, a slip, and for
+    two parts one unstated weight that fits nine in ten averages of the table.
     Severity: an error where nothing tried fits and the parts are stated; otherwise a warning.
     Source: Solacex/Domain-Consensus-Clustering#16 (64.2 for 63.01); hyeonsangjeon/gdpval-realworks#363 (÷ 220 for 215).
     Power: an edit of one digit of A by k units is found when k > about 2 at equal precision.
     Blind spot: an error in a part of less than (parts + 1) half-units; weights nobody states.
     """
-    for entry in averages(evidence):
+    entries = list(averages(evidence))
+    weighting = _weightings(entries)
+    for entry in entries:
         if entry.paired:
             tally.skip("cells with two numbers among the parts")
             continue
@@ -170,7 +174,26 @@ def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         if verdict is Verdict.PASS:
             tally.ok()
         else:
-            yield _no_average(entry, verdict, policy)
+            yield _no_average(entry, verdict, policy, weighting.get(_layout(entry)))
+
+
+def _layout(average: Average) -> tuple[str, ...]:
+    """Table and columns of an average and its parts."""
+    return (average.cells[0].table, *(cell.column for cell in average.cells))
+
+
+def _weightings(entries: list[Average]) -> dict[tuple[str, ...], tuple[Fraction, str]]:
+    """Layout → the unstated weight of the first of two parts that explains the averages there, and of how many."""
+    alike: dict[tuple[str, ...], list[Average]] = defaultdict(list)
+    for entry in entries:
+        if len(entry.parts) == 2 and len(entry.cells) == 3 and entry.weights is None:
+            alike[_layout(entry)].append(entry)
+    found = {}
+    for layout, same in alike.items():
+        common = common_weight([(*entry.spans(), entry.whole.interval()) for entry in same])
+        if common is not None:
+            found[layout] = (common[0], f"{common[1]} of {len(same)} averages of the table")
+    return found
 
 
 def mean_fits(average: Average, policy: Rounding | None = None) -> bool:
@@ -185,10 +208,12 @@ def mean(spans: list[Interval], weights: list[Fraction]) -> Interval:
     return weighted_sum(spans, weights).scale(1 / sum(weights, Fraction(0)))
 
 
-def _no_average(average: Average, verdict: Verdict, policy: Rounding) -> Finding:
+def _no_average(
+    average: Average, verdict: Verdict, policy: Rounding, weighting: tuple[Fraction, str] | None
+) -> Finding:
     whole = average.whole.reported
     equal = mean(average.spans(), [Fraction(1)] * len(average.parts))
-    explanations = list(_other_means(average))
+    explanations = [*_other_means(average), *_unstated(average, weighting)]
     explained = any(explanation.fits for explanation in explanations)
     middle = sum((part.value for part in average.parts), Fraction(0)) / len(average.parts)
     explanations.append(slip("average", whole, lambda other: equal.meets(other.interval()), middle))
@@ -230,6 +255,15 @@ def _other_means(average: Average) -> Iterator[Explanation]:
         inverse = mean([exactly(1) / span for span in spans], [Fraction(1)] * len(spans))
         yield tried("the harmonic mean", exactly(1) / inverse)
         yield tried("the geometric mean", mean([span.log() for span in spans], [Fraction(1)] * len(spans)).exp())
+
+
+def _unstated(average: Average, weighting: tuple[Fraction, str] | None) -> Iterator[Explanation]:
+    """The weight that other averages of the table have in common."""
+    if weighting is not None and len(average.parts) == 2:
+        weight, where = weighting
+        fits = mean(average.spans(), [weight, 1 - weight]).meets(average.whole.interval())
+        shares = f"{show(weight, 3)} and {show(1 - weight, 3)}"
+        yield Explanation("weights that are not stated", f"{shares} give {where}", fits)
 
 
 def _other_scale(average: Average, whole: Interval) -> Iterator[Explanation]:
