@@ -147,12 +147,12 @@ def _from_records(
     }
     for record in records:
         row = " @ ".join(record[name] for name in table.key)
-        stated: dict[str, str] = {field: record[column] for column, field in table.scopes.items() if record[column]}
+        scoped: dict[str, str] = {field: record[column] for column, field in table.scopes.items() if record[column]}
         if table.rows != "none":
-            stated[table.rows] = row
+            scoped[table.rows] = row
         for column, template in templates.items():
             if (cell := parse_cell(record[column])) is not None:
-                yield _copy(table, template, row, stated, cell, record.get(delta_of.get(column, ""), ""))
+                yield _copy(table, template, row, scoped, cell, record.get(delta_of.get(column, ""), ""))
 
 
 def _zero(with_delta: bool) -> Cell:
@@ -160,9 +160,9 @@ def _zero(with_delta: bool) -> Cell:
     return Cell("0", delta="0" if with_delta else None)
 
 
-def _copy(table: Table, template: Claim, row: str, stated: Mapping[str, str], cell: Cell, delta: str) -> Claim:
+def _copy(table: Table, template: Claim, row: str, scoped: Mapping[str, str], cell: Cell, delta: str) -> Claim:
     """`template` with the numbers and the scope of another row (validated through it, so constructed directly)."""
-    scope = template.scope.model_copy(update=stated)
+    scope = template.scope.model_copy(update=scoped)
     where = Where.model_construct(table=template.where.table, row=row, column=template.where.column)
     update: dict[str, Any] = {"printed": cell.printed, "scope": scope, "where": where}
     if template.role:
