@@ -190,7 +190,7 @@ def _weightings(entries: list[Average]) -> dict[tuple[str, ...], tuple[Fraction,
             alike[_layout(entry)].append(entry)
     found = {}
     for layout, same in alike.items():
-        common = common_weight([(*entry.spans(), entry.whole.interval()) for entry in same])
+        common = common_weight([(a, b, entry.whole.interval()) for entry in same for a, b in [entry.spans()]])
         if common is not None:
             found[layout] = (common[0], f"{common[1]} of {len(same)} averages of the table")
     return found
