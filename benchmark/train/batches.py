@@ -76,7 +76,7 @@ class Batches:
 
     def _gathered(self, index: Tensor) -> tuple[Tensor, Tensor]:
         index = index.to(self._inputs.device)
-        return self._inputs[index].to(self._device), self._targets[index].to(self._device)
+        return rows(self._inputs, index).to(self._device), rows(self._targets, index).to(self._device)
 
     def _gathered_ahead(self, steps: int) -> tuple[Tensor, Tensor]:
         assert self._ahead is not None
@@ -108,6 +108,11 @@ class Batches:
             torch.stack([torch.stack([x for x, _ in step]) for step in changed]),
             torch.stack([torch.stack([y for _, y in step]) for step in changed]),
         )
+
+
+def rows(tensor: Tensor, index: Tensor) -> Tensor:
+    """tensor[index], copied row by row: several times faster than indexing for rows of bytes."""
+    return tensor.index_select(0, index.flatten()).view(*index.shape, *tensor.shape[1:])
 
 
 def _joined(tensors: Sequence[Tensor]) -> Tensor:

@@ -8,6 +8,7 @@ so that tasks which differ in their data only share it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import shutil
@@ -25,6 +26,7 @@ from benchmark.nn import noise
 from benchmark.task import Task
 from benchmark.train import optim
 from benchmark.train.layout import Layout
+from benchmark.train.repair import repair_cache
 
 Program = Callable[..., Any]
 
@@ -177,10 +179,16 @@ def _compile(graph: GraphModule, example: tuple[Any, ...]) -> Program:
         digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
     key = digest.hexdigest()
     if key not in _compiled:
+        _repair_cache_once()
         compiled = torch.compile(graph, dynamic=False, fullgraph=True)
         compiled(*_clones(example))  # inductor compiles at the first call
         _compiled[key] = compiled
     return _compiled[key]
+
+
+@functools.cache
+def _repair_cache_once() -> None:
+    repair_cache()
 
 
 def _constants(graph: GraphModule) -> dict[str, Tensor]:
