@@ -1,0 +1,81 @@
+"""What a caption says: the metric, its direction, the number of runs, the kind of spread, the data set."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from leaderboard.claims.importers import words
+from leaderboard.claims.importers.vocabulary import NUMERALS, RUNS
+from leaderboard.claims.model import Direction, SpreadKind
+
+
+def runs_in(caption: str) -> int | None:
+    """`mean over five seeds` → 5; None when the caption names no or several counts."""
+    text = caption.lower()
+    found = {match.group(1) for match in RUNS.finditer(text)}
+    if not found and re.search(r"\bsingle[ -](run|seed)|\bone (run|seed)", text):
+        return 1
+    if len(found) != 1:
+        return None
+    word = found.pop()
+    count = NUMERALS.get(word) or int(word)
+    return count if count > 0 else None
+
+
+def spread_in(caption: str) -> SpreadKind | None:
+    """What the number after ± is, when the caption says so."""
+    text = caption.lower()
+    kinds: list[tuple[SpreadKind, str]] = [
+        ("ci95", r"95 ?\\?% ?(confidence|ci\b)|confidence interval"),
+        ("se", r"standard errors?|\bstderr\b|\bs\.?e\.?m?\.?\b|std\.? err"),
+        ("sd", r"standard deviations?|\bstd(ev)?s?\b|\bst\.? ?dev|\bs\.?d\.?\b(?!p)"),
+        ("minmax", r"min[ /-]{1,3}max|range of"),
+    ]
+    found = [kind for kind, pattern in kinds if re.search(pattern, text)]
+    return found[0] if len(found) == 1 else None
+
+
+_SPREAD_SHAPE = re.compile(
+    r"\b(?:mean|average|avg\.?)s? ?[(\[] ?(?:± ?)?"
+    r"(?:std\b|sd\b|s\.d\.|st\.? ?dev|standard dev|se\b|sem\b|s\.e\.|stderr|standard err)"
+)
+_CHANGES = r"(?:improvements?|gains?|differences?|increases?|decreases?|reductions?|changes?|drops?|deltas?|δ)"
+_RELATIVE = re.compile(rf"\brel(?:\.|ative) (?:\w+ )?{_CHANGES}")
+
+
+def brackets_in(caption: str) -> Literal["spread", "delta"] | None:
+    """What a caption says of bare numbers in brackets: `mean (std)`, `(std in parentheses)`, `gains in brackets`."""
+    text = " ".join(caption.lower().split())
+    if _SPREAD_SHAPE.search(text):
+        return "spread"
+    if not any(word in text for word in ("parenthes", "bracket", "subscript")):
+        return None
+    spread, change = spread_in(text) is not None, re.search(rf"\b{_CHANGES}", text) is not None
+    return "spread" if spread and not change else "delta" if change and not spread else None
+
+
+def is_relative_in(caption: str) -> bool:
+    """Whether a caption says that printed differences are relative ones."""
+    return _RELATIVE.search(" ".join(caption.lower().split())) is not None
+
+
+def says_percent(caption: str) -> bool:
+    """Whether a caption gives percent as the unit, `Accuracy (%)`, and not only as part of `20 % noise`."""
+    return re.search(r"(?<![\d\s])\s{0,3}%|^%", re.sub(r"[\d.]\s{0,3}%", "", caption)) is not None
+
+
+def direction_in(caption: str) -> Direction:
+    """`lower is better` for the whole table, when only one of the two is said."""
+    text = caption.lower()
+    up = re.search(r"(higher|larger|bigger) (values? )?(is|are) better", text) is not None
+    down = re.search(r"(lower|smaller) (values? )?(is|are) better", text) is not None
+    if up == down:
+        return "unknown"
+    return "max" if up else "min"
+
+
+def dataset_in(caption: str) -> str | None:
+    """The one known data set that a caption names, as it writes it; None when it names none or several."""
+    found = [word.strip(".,;:()") for word in caption[:2000].split() if words.is_dataset(word)]
+    return found[0] if len(set(found)) == 1 else None

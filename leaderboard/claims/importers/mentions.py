@@ -1,0 +1,216 @@
+"""Metrics that a caption speaks of: which one it says was measured, and which way is better."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from leaderboard.claims.importers import words
+from leaderboard.claims.importers.metricwords import MetricWord
+from leaderboard.claims.model import Direction
+
+_TOKEN = re.compile(r"[()\[\]{},;/|&%]|:(?!\d)|[↑⬆⇑▲↓⬇⇓▼]+|[^\s()\[\]{},;/|&%:↑⬆⇑▲↓⬇⇓▼]+(?::\d[^\s()\[\]{},;/|&%:]*)*")
+_STOPS = frozenset("()[]{},;:/|&") | {"."}
+_UP, _DOWN = "↑⬆⇑▲", "↓⬇⇓▼"
+_ABBREVIATED = frozenset({
+    "acc", "avg", "vs", "fig", "tab", "sec", "al", "i.e", "e.g", "w.r.t", "resp", "approx", "cf", "std", "err", "perp",
+    "prec", "rec",
+})  # fmt: skip
+"""Words whose final dot ends no sentence."""
+_ADORNS = frozenset({
+    "the", "our", "a", "an", "their", "its", "all", "mean", "average", "averaged", "avg", "median", "best", "final",
+    "last", "overall", "standard", "robust", "clean", "adversarial", "natural", "zero-shot", "few-shot", "linear",
+    "fine-tuned", "downstream", "main", "in", "terms", "of", "report", "reports", "reported", "metric",
+    "metrics", "is", "are", "we", "show", "shows", "showing", "normalized", "normalised", "per-class", "classification",
+    "and", "or", "measured", "episodic", "held-out", "corpus", "detokenized", "relative", "macro", "micro",
+    "%", "±", "top", "both", "as", "using", "probing", "probe", "macro-averaged", "quality",
+    "performance", "on", "mean±std", "human-normalized", "segmentation", "detection",
+    "recognition", "retrieval", "generation", "translation", "box", "mask", "token-level", "sentence-level",
+})  # fmt: skip
+"""Words that may stand between the start of a clause and the metric that it is about."""
+_FOLLOWS = frozenset({
+    "on", "of", "for", "over", "in", "after", "across", "at", "under", "with", "by", "averaged", "when", "and", "or",
+    "per", "from", "vs", "versus", "comparison", "comparisons", "results", "values", "value", "is", "are", "±",
+    "obtained", "achieved", "as", "to", "between", "using", "where", "we", "mean", "computed", "measured", "reported",
+    "score", "scores", "against", "without", "within", "during", "evaluated", "w/o",
+    "the", "metric", "metrics", "performance", "compared", "–", "—", "-", "(%", "than", "relative", "among",
+})  # fmt: skip
+"""Words that may stand behind the metric that was measured."""
+_OTHERWISE = frozenset({
+    "function", "functions", "term", "terms", "weight", "weights", "trade-off", "trade-offs", "tradeoff", "drop",
+    "drops", "gain", "gains", "improvement", "improvements", "loss", "losses", "reduction", "reductions", "degradation",
+    "curve", "curves", "model", "models", "pre-training", "pretraining", "pre-trained", "pretrained", "encoder",
+    "features", "benchmark", "challenge", "predictor", "optimization", "estimation", "regularization", "head", "decay",
+    "based", "checkpoint", "checkpoints", "increase", "decrease", "change", "changes", "shaping", "modeling", "rates",
+    "difference", "differences", "objective", "budget", "signal", "module", "target", "targets", "learning", "matching",
+})  # fmt: skip
+"""Words behind a metric's name with which it names something else: `loss function`, `accuracy drop`."""
+_NOT_OF = frozenset({
+    "between", "without", "w/o", "via", "optimizing", "minimizing", "maximizing", "by", "selected", "trained", "same",
+    "matched", "equal", "no", "vs", "versus", "based", "given", "lower", "higher", "better", "contrastive", "auxiliary",
+})  # fmt: skip
+"""Words before a metric's name with which it was not what the table measures: `selected by validation loss`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A metric named in running text."""
+
+    found: words.Compound
+    direction: Direction = "unknown"
+    is_subject: bool = False
+    """Whether the words around it say that it is what the table measures."""
+
+
+def metrics_in(caption: str) -> list[Mention]:
+    """Metrics that a caption speaks of, in order: `test loss / accuracy` → loss, accuracy, both on test."""
+    tokens = _tokens(caption)
+    found: list[Mention] = []
+    at = last_end = 0
+    while at < len(tokens):
+        length, metric = _metric_at(tokens, at)
+        mention = _mention(tokens, at, at + length, metric) if metric is not None else None
+        if mention is not None:
+            if found and tokens[last_end : at] == ["("] and tokens[at + length : at + length + 1] == [")"]:
+                mention = replace(mention, found=replace(found[-1].found, name=mention.found.name),
+                                  is_subject=found[-1].is_subject or mention.is_subject)  # fmt: skip
+                found.pop()
+            elif found and _is_joined(tokens[last_end:at]) and mention.found.split is None:
+                said = found[-1].found
+                mention = replace(
+                    mention,
+                    found=replace(mention.found, split=said.split, aggregation=said.aggregation),
+                    is_subject=mention.is_subject or found[-1].is_subject,
+                )
+            found.append(mention)
+            last_end = at + length
+        at += length
+    return _distinct(found)
+
+
+def metric_named(caption: str) -> Mention | None:
+    """The one metric that a caption says was measured; None when it names none or several."""
+    said = metrics_in(caption)
+    subjects = [mention for mention in said if mention.is_subject]
+    chosen = subjects or [mention for mention in said if not mention.found.metric.is_plain]
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def directions_in(caption: str) -> dict[str, Direction]:
+    """Metric, lower case → which way is better, for those that carry an arrow or `lower is better` in brackets."""
+    return {
+        mention.found.name.lower(): mention.direction
+        for mention in metrics_in(caption)
+        if mention.direction != "unknown"
+    }
+
+
+def _tokens(caption: str) -> list[str]:
+    """Words, marks, arrows, and `.` where a sentence ends."""
+    pieces = _TOKEN.findall(caption[:2000])
+    tokens: list[str] = []
+    for piece, after in zip(pieces, [*pieces[1:], "A"], strict=True):
+        bare = piece.rstrip(".")
+        ends = bare != piece and bare.lower() not in _ABBREVIATED and (after[:1].isupper() or not after[:1].isalnum())
+        tokens += [bare, "."] if ends and bare else [piece]
+    return tokens
+
+
+def _metric_at(tokens: list[str], at: int) -> tuple[int, MetricWord | None]:
+    """The longest metric name of up to four words that starts here, and its length in words."""
+    for length in (4, 3, 2, 1):
+        phrase = tokens[at : at + length]
+        if len(phrase) < length or any(token in _STOPS or token == "%" for token in phrase):
+            continue
+        metric = words.metric_of(" ".join(phrase).rstrip("."))
+        if metric is not None and _is_written_out(phrase, metric):
+            return length, metric
+    return 1, None
+
+
+def _is_written_out(phrase: list[str], metric: MetricWord) -> bool:
+    """Short words such as `rec`, `per` or `map` are metrics only in capitals, with a digit, or with a dot."""
+    if len(phrase) > 1 or len(phrase[0]) > 4:
+        return True
+    word = phrase[0]
+    return sum(letter.isupper() for letter in word) > 1 or not word.isalpha() or word.lower() in ("loss", "dice", "acc", "time", "cost", "bleu")
+
+
+def _mention(tokens: list[str], start: int, end: int, metric: MetricWord) -> Mention | None:
+    """The mention at tokens `start` to `end`; None when the words around it make it something else."""
+    before = tokens[start - 1].lower() if start else "."
+    direction, behind = _attached(tokens, end)
+    after = tokens[behind].lower() if behind < len(tokens) else "."
+    if after in _OTHERWISE or (before in _NOT_OF and behind == end):
+        return None
+    if after == "/" and _metric_at(tokens, behind + 1)[1] is None:
+        return None
+    leads = _leads(tokens, start)
+    told = behind > end or after in _FOLLOWS or after in _STOPS
+    qualifiers = [
+        word for word in tokens[max(0, start - 2) : start] if words.split_of(word) or word.lower() in {"best", "final"}
+    ]
+    found = words.qualify(metric, qualifiers, metric.name)
+    return Mention(found, direction, told and (leads or (behind > end and not metric.is_plain)))
+
+
+def _leads(tokens: list[str], start: int) -> bool:
+    """Whether only words such as `mean`, `test` or a data set stand between a clause's start and here."""
+    at = start - 1
+    while at >= 0 and tokens[at] not in _STOPS:
+        word = tokens[at].lower()
+        if not (word in _ADORNS or words.split_of(word) or words.is_dataset(word) or word[0].isdigit()):
+            return False
+        at -= 1
+    return True
+
+
+def _attached(tokens: list[str], at: int) -> tuple[Direction, int]:
+    """The direction that an arrow or a bracket behind a metric gives, and the token behind them."""
+    direction: Direction = "unknown"
+    start = at
+    while at < len(tokens):
+        token, end = tokens[at], at + 1
+        if token in "([":
+            closing = next((i for i in range(at, min(at + 9, len(tokens))) if tokens[i] in ")]"), None)
+            if closing is None or not _is_unit(tokens[at + 1 : closing]):
+                break
+            end = closing + 1
+        elif token != "%" and token[0] not in _UP + _DOWN:
+            break
+        said = _direction_of(tokens[at:end])
+        legend = end < len(tokens) and tokens[end].lower() in (":", "=", "means", "indicates", "denotes")
+        if said != "unknown" and legend:
+            return "unknown", start
+        direction, at = said if said != "unknown" else direction, end
+    return direction, at
+
+
+def _is_unit(inside: list[str]) -> bool:
+    """Whether a bracket behind a metric holds a unit, a direction, or what is averaged; not its abbreviation."""
+    text = " ".join(inside)
+    return text in words.UNITS or any(
+        token[0] in _UP + _DOWN + "%±" or token.lower() in ("better", "mean", "mm", "std", "average") for token in inside
+    )
+
+
+def _direction_of(tokens: list[str]) -> Direction:
+    text = " ".join(tokens).lower()
+    up = any(arrow in text for arrow in _UP) or re.search(r"(higher|larger) (is |the )?better", text) is not None
+    down = any(arrow in text for arrow in _DOWN) or re.search(r"(lower|smaller) (is |the )?better", text) is not None
+    return "unknown" if up == down else "max" if up else "min"
+
+
+def _is_joined(between: list[str]) -> bool:
+    return all(token in ("and", "&", "%", "or", "(", ")", "/", "|", ",") for token in between)
+
+
+def _distinct(found: list[Mention]) -> list[Mention]:
+    """One mention per metric, the first, with what the others add."""
+    first: dict[str, Mention] = {}
+    for mention in found:
+        known = first.setdefault(mention.found.name, mention)
+        direction = known.direction if known.direction != "unknown" else mention.direction
+        first[mention.found.name] = replace(known, direction=direction,
+                                            is_subject=known.is_subject or mention.is_subject)  # fmt: skip
+    return list(first.values())
