@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import partial
 
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
-from leaderboard.checks.metrics import bounds, family
+from leaderboard.checks.metrics import bounds, describes, family, is_rank, measure
 from leaderboard.checks.numbers import Interval, Reported, show
 from leaderboard.checks.registry import check
 from leaderboard.checks.verdicts import judge, report
@@ -22,13 +21,12 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Percentages lie in [0, 100], fractions in [0, 1], perplexity above 1, correlations in [−1, 1], R² below 1.
 
     Formula: the interval of the value must meet the range. Scale: a warning when one column of a proportion holds
-    values up to 1 and others more than five times as large, a fifth or more of each, or the small ones with more
-    decimals.
+    values up to 1 with more decimals than all others, which are more than five times as large; one finding for a row.
     Source: definitions; HF model cards that mix 20.90 and 0.412.
     Power: complete for the metrics known by name. Blind spot: other metrics; a column all in one wrong scale.
     """
     for number in evidence.numbers:
-        low, high = bounds(number.claim)
+        low, high = limits(number, heading(evidence, number))
         if low is None and high is None:
             continue
         verdict, policy = judge(partial(_allowed, number, low, high), number.claim.rounding)
@@ -37,6 +35,31 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         else:
             yield _outside(number, low, high, verdict, policy)
     yield from _mixed(evidence)
+
+
+def limits(number: Number, column: list[Number]) -> tuple[int | None, int | None]:
+    """Least and greatest possible value, in the scale that the column is printed in.
+
+    Some proportions are nowhere near one percent: where all others of their column lie between 0 and 1, so must they.
+    """
+    known, printed = family(measure(number.claim)), number.reported
+    if known is not None and known.high and 1 < printed.value <= 2 and printed.decimals >= 2:
+        others = [n.reported for n in column if n is not number]
+        if others and all(other.value <= 1 and other.decimals >= 2 for other in others):
+            return known.lower, known.upper
+    return bounds(number.claim)
+
+
+def heading(evidence: Evidence, number: Number) -> list[Number]:
+    """The numbers under the same heading."""
+    where = number.claim.where
+    return evidence.by_cell[(where.table, where.column, fold(number.scope.metric))]
+
+
+def is_possible(evidence: Evidence, number: Number) -> bool:
+    """Whether the number is within its metric's range under some rounding."""
+    low, high = limits(number, heading(evidence, number))
+    return judge(partial(_allowed, number, low, high), number.claim.rounding)[0] is not Verdict.FAIL
 
 
 def _allowed(number: Number, low: int | None, high: int | None, policy: Rounding | None = None) -> bool:
@@ -51,6 +74,7 @@ def _inside(span: Interval, low: int | None, high: int | None) -> bool:
 
 def _outside(number: Number, low: int | None, high: int | None, verdict: Verdict, policy: Rounding) -> Finding:
     reported = number.reported
+    name = measure(number.claim) or "value"
     ends = f"[{'−∞' if low is None else low}, {'∞' if high is None else high}]"
 
     def fits(other: Reported) -> bool:
@@ -61,9 +85,9 @@ def _outside(number: Number, low: int | None, high: int | None, verdict: Verdict
         Severity.ERROR,
         verdict,
         policy,
-        f"{number.scope.metric or 'value'} {reported.text} ({number.claim.unit}) is outside {ends}",
+        f"{name} {reported.text} ({number.claim.unit}) is outside {ends}",
         [cell(number.claim)],
-        f"{reported.text} stands for {number.interval()}; {number.scope.metric} lies in {ends}",
+        f"{reported.text} stands for {number.interval()}; {name} lies in {ends}",
         [
             Explanation(
                 "percent where a fraction is meant",
@@ -77,41 +101,52 @@ def _outside(number: Number, low: int | None, high: int | None, verdict: Verdict
 
 
 def _mixed(evidence: Evidence) -> Iterator[Finding]:
-    """Columns of a proportion with values on two scales."""
-    index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
-    for number in evidence.numbers:
-        known = family(number.scope.metric)
-        if known is not None and known.proportion and known.lower == 0 and number.claim.unit in {"percent", "raw"}:
-            where = number.claim.where
-            index[(where.table, where.column, fold(number.scope.metric))].append(number)
-    for numbers in index.values():
-        small = [n for n in numbers if 0 < n.reported.value <= 1]
-        large = [n for n in numbers if n.reported.value > 1]
+    """Columns of a proportion with values on two scales, told row by row."""
+    rows: dict[tuple[str, str], list[tuple[Number, list[Number]]]] = defaultdict(list)
+    for numbers in evidence.by_cell.values():
+        shares = [n for n in numbers if _is_share(n)]
+        small = [n for n in shares if 0 < n.reported.value <= 1]
+        large = [n for n in shares if n.reported.value > 1]
         if small and large and _two_scales(small, large):
-            yield _mixture(small, large)
+            for number in small:
+                rows[(number.claim.where.table, number.claim.where.row)].append((number, large))
+    yield from (_mixture(same) for same in rows.values())
+
+
+def _is_share(number: Number) -> bool:
+    """Whether the number is a proportion that may be printed on either scale."""
+    known = family(measure(number.claim))
+    on_scale = known is not None and known.proportion and known.lower == 0 and number.claim.unit in {"percent", "raw"}
+    return on_scale and not describes(number.claim) and not is_rank(number.claim)
 
 
 def _two_scales(small: list[Number], large: list[Number]) -> bool:
-    """The small ones, times one hundred, lie among the large ones, and there is a sign that they are fractions."""
+    """The small ones, times one hundred, lie among the large ones, and have more decimals, as fractions do."""
     low, high = (f(n.reported.value for n in large) for f in (min, max))
     among = all(low / 2 <= n.reported.value * 100 <= high * 2 for n in small)
-    if low < 5 * max(n.reported.value for n in small):
-        return False
     finer = min(n.reported.decimals for n in small) > max(n.reported.decimals for n in large)
-    share = Fraction(len(small), len(small) + len(large))
-    return among and (finer or Fraction(1, 5) <= share <= Fraction(4, 5))
+    return among and finer and low >= 5 * max(n.reported.value for n in small)
 
 
-def _mixture(small: list[Number], large: list[Number]) -> Finding:
-    a, b = small[0].reported.text, large[0].reported.text
-    where = small[0].claim.where
+def _mixture(row: list[tuple[Number, list[Number]]]) -> Finding:
+    """One row of fractions among rows of percentages."""
+    first, others = row[0]
+    where = first.claim.where
+    place = f"{where.table}, {where.row or where.column or first.scope.metric}"
+    values = ", ".join(number.reported.text for number, _ in row[:3]) + (" ..." if len(row) > 3 else "")
+    beside = ", ".join(large[0].reported.text for _, large in row[:3])
     return Finding(
         check="DOMAIN",
         severity=Severity.WARNING,
         verdict=Verdict.FAIL,
-        message=f"{where.table}, {where.column or small[0].scope.metric}: {a} beside {b}, a fraction among percentages",
-        cells=(*(cell(n.claim) for n in small[:3]), *(cell(n.claim) for n in large[:3])),
-        arithmetic=f"{len(small)} values up to 1 and {len(large)} above; times 100 the small ones lie among the others",
+        message=f"{place}: {values} beside {beside}, {'fractions' if len(row) > 1 else 'a fraction'} among percentages",
+        cells=(*(cell(number.claim) for number, _ in row[:3]), *(cell(n.claim) for n in others[:3])),
+        arithmetic="; ".join(
+            f"100 × {number.reported.text} = {show(number.reported.value * 100)}, the others of its column lie from "
+            f"{min(large, key=lambda n: n.reported.value).reported.text} to "
+            f"{max(large, key=lambda n: n.reported.value).reported.text}"
+            for number, large in row[:3]
+        ),
         explanations=(Explanation("the values really are that small", "", True),),
         pattern="percent and fractions mixed",
     )

@@ -13,8 +13,7 @@ from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Ve
 from leaderboard.checks.metrics import direction_of
 from leaderboard.checks.numbers import parse, show
 from leaderboard.checks.registry import check
-from leaderboard.checks.verdicts import report
-from leaderboard.claims.model import TextClaim
+from leaderboard.claims.model import Claim, TextClaim
 
 LEVEL = 0.95
 FEW_ITEMS = 2
@@ -40,7 +39,7 @@ def comparisons(evidence: Evidence) -> list[Comparison]:
     """Every comparison the source makes, each pair once."""
     found: dict[tuple[int, int], Comparison] = {}
     for text in evidence.set.text_claims:
-        for better, other in compared(evidence, text):
+        for better, other in compared(evidence, text) if not text.read else ():
             found.setdefault((id(better), id(other)), Comparison(better, other, f"“{text.text}”"))
     for better, other, says in (*_printed(evidence), *_bold(evidence)):
         found.setdefault((id(better), id(other)), Comparison(better, other, says))
@@ -65,10 +64,9 @@ def _printed(evidence: Evidence) -> Iterator[tuple[Number, Number, str]]:
     from leaderboard.checks.published.differences import baselines
 
     for number in evidence.numbers:
-        stated = number.claim.delta
-        if stated is not None and stated.task is None:
-            for base in baselines(evidence, number)[:1]:
-                yield number, base, f"({stated.printed})"
+        for stated in number.claim.differences:
+            if stated.task is None:
+                yield from ((number, base, f"({stated.printed})") for base in baselines(evidence, number, stated)[:1])
 
 
 def _bold(evidence: Evidence) -> Iterator[tuple[Number, Number, str]]:
@@ -119,11 +117,20 @@ def single(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 def _gap(pair: Comparison) -> str:
     """The gap, relative to the value, and in items where N is known."""
     a, b = pair.better.reported, pair.other.reported
-    text = f"{pair.better.scope.method} − {pair.other.scope.method} on {pair.better.scope.task}: {difference(a, b)}"
+    text = f"{_rows(pair, '−')}: {difference(a, b)}"
     items = pair.better.claim.items
     if items and pair.better.claim.unit == "percent":
         text += f" = {show(abs(a.value - b.value) * items / 100, 1)} of {items} items"
     return text
+
+
+def _rows(pair: Comparison, sign: str, printed: bool = False) -> str:
+    """The two rows, and what they are compared on where the source says it."""
+    a, b = pair.better, pair.other
+    names = [n.scope.method or n.claim.where.row or n.claim.where.column or "a row" for n in (a, b)]
+    shown = [f"{name} {n.reported.text}" if printed else name for name, n in zip(names, (a, b), strict=True)]
+    on = a.scope.task or a.scope.metric or a.claim.where.column
+    return f" {sign} ".join(shown) + (f" on {on}" if on else "")
 
 
 @check("NOISE", 6, "a gap that its spread does not support", Severity.WARNING)
@@ -180,17 +187,14 @@ def welch(a: Number, b: Number) -> tuple[float, float] | None:
 
 
 def _unsupported(pair: Comparison, arithmetic: str) -> Finding:
-    a, b = pair.better, pair.other
-    return report(
-        "NOISE",
-        Severity.WARNING,
-        Verdict.FAIL,
-        a.claim.rounding,
-        f"{pair.says}: {a.scope.method} {a.reported.text} against {b.scope.method} {b.reported.text} "
-        f"on {a.scope.task} is within noise",
-        [cell(a.claim), cell(b.claim)],
-        arithmetic,
-        [Explanation("paired by seed, the difference may be sharper", "needs the single runs", False)],
+    return Finding(
+        check="NOISE",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{pair.says}: {_rows(pair, 'against', printed=True)} is within noise",
+        cells=(cell(pair.better.claim), cell(pair.other.claim)),
+        arithmetic=arithmetic,
+        explanations=(Explanation("paired by seed, the difference may be sharper", "needs the single runs", True),),
         pattern="gaps within noise",
     )
 
@@ -205,7 +209,7 @@ def consistent(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Blind spot: tasks that were run and not printed.
     """
     for text in evidence.set.text_claims:
-        if text.kind != "consistent":
+        if text.kind != "consistent" or text.read:  # what was read from running text is PROSE's
             continue
         pairs = [Comparison(a, b, text.text) for a, b in compared(evidence, text)]
         if not pairs:
@@ -250,39 +254,91 @@ def _not_consistent(text: TextClaim, pairs: Sequence[Comparison], kinds: Counter
     )  # fmt: skip
 
 
+UNEXPLAINED = "± is not explained (sd, se or interval)"
+WITHOUT_N = "± without n"
+WITHOUT_SPREAD = "n > 1 without a spread"
+
+
 @check("MISS-SD", 19, "numbers without spread, or a ± that is not explained", Severity.WARNING)
 def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A number needs its n, and from n = 2 on a spread whose kind is named: sd, standard error or interval.
 
-    Formula: none. One finding per table and kind of gap. Numbers with n = 1 are left to SINGLE.
+    Formula: none. A warning per table and kind of gap. Numbers that are compared (bold, printed differences) with
+    neither n nor spread are information, once for a source. Numbers with n = 1 are left to SINGLE.
     Source: EleutherAI/lm-evaluation-harness#2089, dotnet/BenchmarkDotNet#1205 (a ± that readers took for another).
     Power: complete. Blind spot: a caption that explains the ± and was not entered.
     """
     gaps: dict[tuple[str, str], list[Number]] = {}
+    bare: dict[str, list[Number]] = {}
     for number in evidence.numbers:
         claim = number.claim
-        kind = ""
-        if claim.spread is not None and claim.spread.kind == "unknown":
-            kind = "± is not explained (sd, se or interval)"
-        elif claim.spread is not None and claim.n is None:
-            kind = "± without n"
-        elif claim.spread is None and claim.n is not None and claim.n > 1:
-            kind = "n > 1 without a spread"
-        elif claim.spread is None and claim.n is None and (claim.bold or claim.delta):
-            kind = "compared, with neither n nor spread"
-        if kind:
+        if kind := _gap_of(claim):
             gaps.setdefault((claim.where.table, kind), []).append(number)
+        elif claim.spread is None and claim.n is None and (claim.bold or claim.differences):
+            bare.setdefault(claim.where.table, []).append(number)
         else:
             tally.ok()
-    for (table, kind), numbers in gaps.items():
-        yield Finding(
-            check="MISS-SD",
-            severity=Severity.WARNING,
-            verdict=Verdict.FAIL,
-            message=f"{table}: {kind} ({len(numbers)} of {len(evidence.by_table[table])} numbers)",
-            cells=tuple(cell(number.claim) for number in numbers[:3]),
-            arithmetic="at n = 5 the sd is 2.24 times the standard error and 0.81 times a 95 % half-width",
-            explanations=(Explanation("told in the caption or the text", "enter it as n and spread.kind", True),),
-            pattern=kind,
-            count=len(numbers),
-        )
+    yield from (_unexplained(evidence, table, kind, numbers) for (table, kind), numbers in gaps.items())
+    if bare:
+        yield _bare(evidence, bare)
+
+
+def _gap_of(claim: Claim) -> str:
+    """What is missing beside a spread or a number of runs."""
+    if claim.spread is None:
+        return WITHOUT_SPREAD if claim.n is not None and claim.n > 1 else ""
+    if claim.spread.kind == "unknown":
+        return UNEXPLAINED
+    return WITHOUT_N if claim.n is None else ""
+
+
+def _unexplained(evidence: Evidence, table: str, kind: str, numbers: list[Number]) -> Finding:
+    return Finding(
+        check="MISS-SD",
+        severity=Severity.WARNING,
+        verdict=Verdict.FAIL,
+        message=f"{table}: {kind} ({len(numbers)} of {len(evidence.by_table[table])} numbers)",
+        cells=tuple(cell(number.claim) for number in numbers[:3]),
+        arithmetic=_readings(numbers[0], kind),
+        explanations=(Explanation("told in the caption or the text", "enter it as n and spread.kind", True),),
+        pattern=kind,
+        count=len(numbers),
+    )
+
+
+def _readings(number: Number, kind: str) -> str:
+    """What the gap leaves open, for one number of the table."""
+    claim, printed = number.claim, number.reported.text
+    if kind == WITHOUT_SPREAD or claim.spread is None:
+        return f"{printed} stands for {claim.n} runs, whose sd √(Σ (x − x̄)² / {(claim.n or 2) - 1}) is not printed"
+    spread = parse(claim.spread.printed)
+    if spread is None or spread.value <= 0:
+        return f"{printed} ± {claim.spread.printed}"
+    if kind == WITHOUT_N:
+        errors = ", ".join(f"{float(spread.value) / runs**0.5:.2g} at n = {runs}" for runs in (3, 5, 10))
+        return f"{printed} ± {spread.text}: the standard error of the mean would be {errors}" if (
+            claim.spread.kind == "sd") else f"{printed} ± {spread.text}: its sd is √n times as large"  # fmt: skip
+    runs = claim.n or 5
+    narrow, wide = float(spread.value) / runs**0.5, float(spread.value) * runs**0.5
+    given = "" if claim.n else ", at n = 5 for example"
+    either = f"an sd makes a standard error of {narrow:.2g}, a standard error an sd of {wide:.2g}"
+    return f"{printed} ± {spread.text}{given}: {either}"
+
+
+def _bare(evidence: Evidence, bare: dict[str, list[Number]]) -> Finding:
+    """Tables that compare numbers and state neither spread nor number of runs; one for a source."""
+    tables, total = list(bare), len(evidence.by_table)
+    count = sum(map(len, bare.values()))
+    shown = ", ".join(tables[:4]) + (f" and {len(tables) - 4} more" if len(tables) > 4 else "")
+    whose = "no table states" if len(tables) == total else f"{len(tables)} of {total} tables do not state"
+    return Finding(
+        check="MISS-SD",
+        severity=Severity.INFO,
+        verdict=Verdict.FAIL,
+        message=f"{whose} spread or number of runs: {shown}",
+        cells=tuple(cell(numbers[0].claim) for numbers in list(bare.values())[:3]),
+        arithmetic=f"{count} numbers are bold or have a printed difference; none of these gaps can be tested",
+        explanations=(Explanation("told in the caption or the text", "enter it as n and spread", True),),
+        pattern="compared, with neither n nor spread",
+        count=count,
+    )

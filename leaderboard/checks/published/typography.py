@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import edit
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
-from leaderboard.checks.metrics import direction_of
+from leaderboard.checks.metrics import direction_of, family
 from leaderboard.checks.numbers import parse
+from leaderboard.checks.published.ranges import is_possible
 from leaderboard.checks.registry import check
 
 
@@ -17,28 +19,53 @@ from leaderboard.checks.registry import check
 def bold(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Among the rows of a column the best cell must be bold, and so must every cell that prints the same.
 
-    Formula: argbest in the metric's direction, over numbers of one table, task, metric and scope.
+    Formula: argbest in the metric's direction, over numbers of one table, task, metric and scope. Left out: values
+    their metric cannot have (see DOMAIN), and plain rows called upper bound, oracle, supervised, human, teacher or
+    the like, or set apart by a footnote mark that no bold row has, since they need not compete.
     Severity: an error where the source states the direction; a warning where it is guessed from the metric's name,
     where only a tie is missed, or where bold marks one row throughout the table ("ours"). Underline: second best.
     Source: zju3dv/StreamingTalker#9, SunnyHaze/IML-ViT#2, lucas-ventura/CoVR#5, OpenHelix-Team/ReconVLA#6.
     Power: complete where typography was read. Blind spot: groups of rows that compete separately.
     """
-    for column in evidence.columns.values():
-        marked = [n for n in column if n.claim.bold]
-        if not marked or len(column) < 2:
+    for everyone in evidence.columns.values():
+        marked = [n for n in everyone if n.claim.bold]
+        if not marked or len(everyone) < 2:
             continue
-        direction, stated = direction_of(column[0].claim)
+        direction, stated = direction_of(everyone[0].claim)
         if direction == "unknown":
             tally.skip("direction unknown")
             continue
+        column = [n for n in everyone if n.claim.bold or not _is_apart(n, marked)]
+        column = [n for n in column if is_possible(evidence, n)]
+        if len(column) < 2 or not any(n.claim.bold for n in column):
+            tally.skip("no two rows that compete")
+            continue
         best = (max if direction == "max" else min)(column, key=lambda n: n.reported.value)
         missed = [n for n in column if n.reported.value == best.reported.value and not n.claim.bold]
-        if all(n.reported.value != best.reported.value for n in marked):
+        if all(n.reported.value != best.reported.value for n in column if n.claim.bold):
             yield _not_best(evidence, column, marked, best, direction, stated)
         elif missed:
             yield _missed_tie(column, missed)
         else:  # further bold cells are taken for rows that the source does not tell from the best
             tally.ok()
+
+
+APART = re.compile(
+    r"(?<![\w-])(upper[- ]?bound|oracle|skyline|top-?line|(fully?[- ])?supervised(?! contrast)|full(y)?[- ]supervision|"
+    r"ground[- ]?truth|real (data|images)|target[- ]only|train(ed)? on target|centrali[sz]ed|privileged|all labels|"
+    r"full (data|labels|data ?set)|100 ?% (of )?(the )?(data|labels))(?![\w-])"
+    r"|(?:^|[(\[])(human\w*|expert|teacher|ensembles?|gt|joint( training)?|full fine-?tuning|reference)(?![\w-])"
+)
+"""Words of rows that are printed for reference and do not compete."""
+SET_APART = re.compile(r"(?<=\w)[\s)\]]*[†‡*∗§¶#]+$")
+"""A footnote mark behind a row's name: more training data, another protocol."""
+
+
+def _is_apart(number: Number, bold: list[Number]) -> bool:
+    """Whether a plain row need not compete with the bold ones: a reference, or set apart by a footnote mark."""
+    name = fold(number.scope.method)
+    marked = SET_APART.search(name) is not None and not any(SET_APART.search(fold(n.scope.method)) for n in bold)
+    return marked or APART.search(name) is not None
 
 
 def _not_best(
@@ -59,7 +86,7 @@ def _not_best(
             Explanation("bold marks one row, not the best", f"{wrong.scope.method} throughout the table", ours),
             Explanation("the metric's direction is the other way", whence, not stated),
             edit(best.reported.text, wrong.reported.text),
-            Explanation("the rows do not compete", "another group, size or training set", False),
+            Explanation("the rows do not compete", "another group, size or training set: not told by the print", True),
         ),
         nearest=(f"bold on {best.reported.text}",),
         pattern=f"bold not on the best in {wrong.claim.where.table}",
@@ -91,43 +118,96 @@ def _missed_tie(column: list[Number], missed: list[Number]) -> Finding:
 def direction(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Every metric that ranks needs one direction.
 
-    Formula: the set of directions stated for one metric; an error when it holds both, a warning when a metric is ranked
-    (bold, printed differences, improvements) and neither the source nor its name says which way is better.
+    Formula: the set of directions stated for one metric. Both: an error in one table, a warning between tables;
+    silent where the measured things differ and attacks, forgetting or an unknown metric may turn it round.
+    Information, once for a source: metrics that are ranked (bold, printed differences) of which neither an arrow nor
+    the name says which way is better.
     Source: stanford-crfm/helm#2711 (worst first); huggingface/paperswithcode-feedback#37 (word error rate descending).
     Power: complete. Blind spot: a direction stated consistently and wrong.
     """
-    stated: dict[str, dict[str, Number]] = defaultdict(dict)
-    unknown: dict[str, Number] = {}
+    stated: dict[str, list[Number]] = defaultdict(list)
+    unknown: dict[str, list[Number]] = defaultdict(list)
     for number in evidence.numbers:
-        way, _ = direction_of(number.claim)
-        metric = fold(number.scope.metric)
+        name = number.scope.metric or number.scope.task or number.claim.where.column
         if number.claim.direction != "unknown":
-            stated[metric].setdefault(way, number)
-        elif way == "unknown" and (number.claim.bold or number.claim.delta):
-            unknown.setdefault(metric, number)
-    for metric, ways in stated.items():
-        if len(ways) == 1:
+            stated[fold(name)].append(number)
+        elif direction_of(number.claim)[0] == "unknown" and (number.claim.bold or number.claim.differences):
+            unknown[name or "a metric"].append(number)
+    for numbers in stated.values():
+        if (pair := _both_ways(numbers)) is None:
             tally.ok()
         else:
-            yield _finding(Severity.ERROR, f"{metric or 'a metric'} is better both ways", list(ways.values()),
-                           "; ".join(f"{way} in {n.claim.where}" for way, n in ways.items()))  # fmt: skip
-    for metric, number in unknown.items():
-        if metric not in stated:
-            name = metric or number.claim.where.column or "a metric"
-            yield _finding(Severity.WARNING, f"no direction for {name}: its ranking cannot be checked", [number], "")
+            yield _contradiction(*pair)
+    if untold := {name: numbers for name, numbers in unknown.items() if fold(name) not in stated}:
+        yield _undirected(untold)
 
 
-def _finding(severity: Severity, message: str, numbers: list[Number], arithmetic: str) -> Finding:
+TURNED = re.compile(
+    r"attack|adversar|forget|unlearn|poison|backdoor|trigger|jailbreak|privacy|leak|membership|\b(asr|mia|pgd|fgsm|rtrr)\b"
+)
+"""Words of numbers whose usual direction is turned round."""
+
+
+def _both_ways(numbers: list[Number]) -> tuple[Number, Number] | None:
+    """The nearest two numbers of one metric with opposite directions that cannot both be meant."""
+    firsts: dict[tuple[str, str, str], Number] = {}
+    for number in numbers:
+        where = number.claim.where
+        firsts.setdefault((number.claim.direction, where.table, fold(number.scope.task)), number)
+    up, down = ([n for (way, *_), n in firsts.items() if way == wanted] for wanted in ("max", "min"))
+    pairs = [(a, b) for a in up for b in down if _is_one_thing(a, b)]
+    return min(pairs, key=lambda pair: pair[0].claim.where.table != pair[1].claim.where.table, default=None)
+
+
+def _is_one_thing(a: Number, b: Number) -> bool:
+    """Whether two numbers of one metric must have one direction."""
+    known = family(a.scope.metric) is not None
+    here, there = a.claim.where, b.claim.where
+    if fold(a.scope.task) == fold(b.scope.task) and here.table == there.table:
+        return known or bare(here.column) == bare(there.column)
+    words = " ".join(fold(f"{n.scope.task} {n.claim.where} {n.scope.subset} {n.scope.metric}") for n in (a, b))
+    return known and not TURNED.search(words)
+
+
+def bare(heading: str) -> str:
+    """A heading without its arrow."""
+    return fold(re.sub(r"[↑↓⇑⇓]", "", heading))
+
+
+def _contradiction(a: Number, b: Number) -> Finding:
+    """One metric with both directions."""
+    name = a.scope.metric or a.scope.task or a.claim.where.column or "a metric"
+    one_table = a.claim.where.table == b.claim.where.table
     return Finding(
         check="DIR",
-        severity=severity,
+        severity=Severity.ERROR if one_table else Severity.WARNING,
         verdict=Verdict.FAIL,
-        message=message,
-        cells=tuple(cell(number.claim) for number in numbers),
-        arithmetic=arithmetic,
-        explanations=(Explanation("an arrow in the heading was not read", "state direction: max or min", True),),
+        message=f"{name} is better both ways",
+        cells=(cell(a.claim), cell(b.claim)),
+        arithmetic=f"higher is better in {a.claim.where}; lower is better in {b.claim.where}",
+        explanations=(Explanation("two metrics of one name", "give them different names", True),),
         pattern="direction",
     )
+
+
+def _undirected(untold: dict[str, list[Number]]) -> Finding:
+    """The ranked metrics of which nothing says which way is better."""
+    names = list(dict.fromkeys(untold))
+    shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    return Finding(
+        check="DIR",
+        severity=Severity.INFO,
+        verdict=Verdict.FAIL,
+        message=f"no arrow and no known direction for: {shown}",
+        cells=tuple(cell(numbers[0].claim) for numbers in list(untold.values())[:3]),
+        arithmetic=f"{sum(map(len, untold.values()))} bold numbers or printed differences; BOLD did not rank them",
+        explanations=(Explanation("higher is better", "print an arrow, or state direction: max or min", True),),
+        pattern="no direction",
+    )
+
+
+NAMED = 12
+"""Metrics without a direction that are named one by one."""
 
 
 @check("PREC", 32, "digits that the spread does not support", Severity.INFO)
