@@ -107,7 +107,17 @@ def import_text(path: Path) -> ClaimSet:
     claims = [at_line(claim, line) for claim, line in zip(result.claims, lines, strict=True)]
     unread = tuple(str(item) for item in result.unread)
     notes = (*result.notes, *(f"{table.name}: {note}" for table in result.tables for note in table.notes))
-    return ClaimSet(id=path.name, path=str(path), source=path.name, claims=tuple(claims), unread=unread, notes=notes)
+    if count := len(result.unread_sentences):
+        notes = (*notes, f"{count} sentence{'s' * (count != 1)} that compare{'s' * (count == 1)} results not read")
+    return ClaimSet(
+        id=path.name,
+        path=str(path),
+        source=path.name,
+        claims=tuple(claims),
+        text_claims=result.text_claims,
+        unread=unread,
+        notes=notes,
+    )
 
 
 def at_line(claim: Claim, line: int) -> Claim:

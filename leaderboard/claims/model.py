@@ -131,6 +131,18 @@ class TextClaim(Parameters):
     metric: str | None = None
     tasks: tuple[str, ...] = ()
     """Empty: every task the method has a number for."""
+    by: str = ""
+    """The difference it states, as printed; empty when it states none."""
+    by_unit: Literal["", "points", "percent", "relative"] = ""
+    """`percent`: the source writes %, which may be points or relative; empty: a bare number."""
+    read: bool = False
+    """Whether it was read from running text: then only what is printed is held against it, not what is beyond noise."""
+    tables: tuple[str, ...] = ()
+    """Tables it speaks of; empty: all."""
+    line: int | None = Field(default=None, gt=0)
+    split: str | None = None
+    every_metric: bool = False
+    """Whether it says "on all metrics"."""
 
 
 class Aliases(Parameters):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from leaderboard.claims.model import Claim
+from leaderboard.claims.model import Claim, TextClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,18 @@ class Unread:
 
     def __str__(self) -> str:
         return f"{self.line}:{self.column}: {self.table}: {self.text!r}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadSentence:
+    """A sentence outside of the tables that compares results and was not understood, and why."""
+
+    line: int
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: “{self.text}”: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,9 @@ class ImportResult:
     unread: tuple[Unread, ...] = ()
     tables: tuple[TableSummary, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    text_claims: tuple[TextClaim, ...] = ()
+    """What sentences outside of the tables say about them."""
+    unread_sentences: tuple[UnreadSentence, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `--json`."""
@@ -71,4 +86,6 @@ class ImportResult:
             "places": [asdict(place) for place in self.places],
             "unread": [asdict(item) for item in self.unread],
             "notes": list(self.notes),
+            "text_claims": [said.model_dump(mode="json", exclude_defaults=True) for said in self.text_claims],
+            "unread_sentences": [asdict(item) for item in self.unread_sentences],
         }
