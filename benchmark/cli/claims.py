@@ -139,8 +139,7 @@ def _number(claim: Claim) -> str:
     text = claim.printed or "(blank)"
     if claim.spread is not None:
         text += f" ± {claim.spread.printed}"
-    if claim.delta is not None:
-        text += f" ({claim.delta.printed})"
+    text += "".join(f" ({delta.printed})" for delta in claim.differences)
     return text + (" bold" if claim.bold else "") + (" underlined" if claim.underline else "")
 
 
@@ -187,7 +186,7 @@ def _print_end(results: list[ImportResult], output: Path | None) -> None:
     claims = [claim for result in results for claim in result.claims]
     numbers = len(claims)
     spreads = sum(claim.spread is not None for claim in claims)
-    differences = sum(claim.delta is not None for claim in claims)
+    differences = sum(len(claim.differences) for claim in claims)
     beside = [f"{count} {name}" for count, name in ((spreads, "spreads"), (differences, "differences")) if count]
     unread = sum(len(result.unread) for result in results)
     tables = sum(len(result.tables) for result in results)

@@ -23,8 +23,7 @@ def _beside(claim: Claim) -> Iterator[str]:
     """Numbers printed in a claim's cell beside its value."""
     if claim.spread is not None:
         yield f"±{claim.spread.printed}"
-    if claim.delta is not None:
-        yield f"Δ{claim.delta.printed}"
+    yield from (f"Δ{delta.printed}" for delta in claim.differences)
     yield from claim.values
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from leaderboard.checks.numbers import Interval, Reported, parse
 from leaderboard.checks.roles import group_of, role_of
-from leaderboard.claims.model import Claim, ClaimSet, Rounding, Scope
+from leaderboard.claims.model import Claim, ClaimSet, Delta, Rounding, Scope
+
+if TYPE_CHECKING:
+    from leaderboard.checks.baselines import Judgement
 
 Key = tuple[str, str, str]
 """Task, metric and method, folded to lower case."""
@@ -48,6 +52,23 @@ class Relation:
     """Fields both state, differently."""
     unknown: tuple[str, ...]
     """Fields only one states, and needed ones that neither does."""
+    neither: tuple[str, ...] = ()
+    """Those of the unknown ones that neither states."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """Cells that two tables have in common."""
+
+    cells: int = 0
+    differing: int = 0
+    results: set[tuple[str, str]] = field(default_factory=set)
+    """Task and method of those that differ."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether most of them differ: then the tables were made under different conditions, stated or not."""
+        return len(self.results) > 1 and self.differing * 2 > self.cells
 
 
 class Evidence:
@@ -112,6 +133,15 @@ class Evidence:
         return index
 
     @cached_property
+    def by_method(self) -> dict[tuple[str, str, str], list[Number]]:
+        """Numbers of one method: table, metric and method."""
+        index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
+        for number in self.numbers:
+            scope = number.scope
+            index[(number.claim.where.table, fold(scope.metric), fold(scope.method))].append(number)
+        return index
+
+    @cached_property
     def rivals(self) -> dict[tuple[str, str, str], list[Number]]:
         """Numbers that a printed difference may compare: table, task and metric."""
         index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
@@ -138,6 +168,25 @@ class Evidence:
             for number in numbers:
                 digits[(number.reported.mantissa, number.reported.decimals)].append(number)
         return index
+
+    @cached_property
+    def judgements(self) -> dict[tuple[Number, Delta], Judgement]:
+        """What their neighbours say of the differences whose baseline is not named."""
+        from leaderboard.checks.baselines import survey
+
+        return survey(self)
+
+    @cached_property
+    def shared(self) -> dict[frozenset[str], Shared]:
+        """Two tables → how many cells they share and in how many of these they differ."""
+        from leaderboard.checks.published.duplicates import shared_cells
+
+        return shared_cells(self)
+
+    def are_apart(self, a: Number, b: Number) -> bool:
+        """Whether two numbers stand in tables that disagree in most of what they share, so in another condition."""
+        shared = self.shared.get(frozenset((a.claim.where.table, b.claim.where.table)))
+        return shared is not None and shared.is_apart
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[Number]]]:
@@ -191,12 +240,15 @@ def key_of(scope: Scope) -> Key | None:
 
 def relate(a: Scope, b: Scope) -> Relation:
     """Compare the fields beyond the key; where the budget is unknown nothing can be called impossible."""
-    differ, unknown = [], []
+    differ, unknown, neither = [], [], []
     for name in OTHER_FIELDS:
         left, right = fold(getattr(a, name)), fold(getattr(b, name))
         if left and right:
             if left != right:
                 differ.append(name)
-        elif left or right or name == "budget":
+        elif left or right:
             unknown.append(name)
-    return Relation(tuple(differ), tuple(unknown))
+        elif name == "budget":
+            unknown.append(name)
+            neither.append(name)
+    return Relation(tuple(differ), tuple(unknown), tuple(neither))

@@ -222,7 +222,7 @@ def merged(reports: Sequence[Report]) -> Report:
 
 def count_numbers(claims: ClaimSet) -> int:
     """Printed numbers in a set: values, spreads, differences and single runs."""
-    return sum(1 + (c.spread is not None) + (c.delta is not None) + len(c.values) for c in claims.claims)
+    return sum(1 + (c.spread is not None) + len(c.differences) + len(c.values) for c in claims.claims)
 
 
 def run_one(check: Check, evidence: Evidence, tally: Tally, wish: Override | None = None) -> list[Finding]:

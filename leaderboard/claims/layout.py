@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -138,11 +139,13 @@ def _from_records(
     wanted = [*columns, *table.key, *table.scopes, *table.deltas]
     if missing := [name for name in wanted if name not in records[0]]:
         raise ValueError(f"{table.csv} has no column {', '.join(missing)}; it has {', '.join(records[0])}")
-    delta_of = {number: column for column, number in table.deltas.items()}
+    deltas_of: dict[str, list[str]] = defaultdict(list)
+    for column, number in table.deltas.items():
+        deltas_of[number].append(column)
     first = " @ ".join(records[0][name] for name in table.key)
     base = _merge(table.shared, _axis(table.rows, first))
     templates = {
-        column: _claim(table, first, column, _merge(base, settings), _zero(column in delta_of), typography=False)
+        column: _claim(table, first, column, _merge(base, settings), _zero(column in deltas_of), typography=False)
         for column, settings in columns.items()
     }
     for record in records:
@@ -152,7 +155,8 @@ def _from_records(
             scoped[table.rows] = row
         for column, template in templates.items():
             if (cell := parse_cell(record[column])) is not None:
-                yield _copy(table, template, row, scoped, cell, record.get(delta_of.get(column, ""), ""))
+                deltas = [record[name] for name in deltas_of.get(column, ()) if record[name]]
+                yield _copy(table, template, row, scoped, cell, deltas)
 
 
 def _zero(with_delta: bool) -> Cell:
@@ -160,7 +164,7 @@ def _zero(with_delta: bool) -> Cell:
     return Cell("0", delta="0" if with_delta else None)
 
 
-def _copy(table: Table, template: Claim, row: str, scoped: Mapping[str, str], cell: Cell, delta: str) -> Claim:
+def _copy(table: Table, template: Claim, row: str, scoped: Mapping[str, str], cell: Cell, deltas: list[str]) -> Claim:
     """`template` with the numbers and the scope of another row (validated through it, so constructed directly)."""
     scope = template.scope.model_copy(update=scoped)
     where = Where.model_construct(table=template.where.table, row=row, column=template.where.column)
@@ -169,9 +173,10 @@ def _copy(table: Table, template: Claim, row: str, scoped: Mapping[str, str], ce
         update["group"] = f"{table.table}/{row}"
     if cell.spread is not None:
         update["spread"] = Spread(printed=cell.spread)
-    printed = delta or cell.delta
+    printed = deltas or ([cell.delta] if cell.delta else [])
     stated = template.delta or Delta(printed="", baseline=table.baseline)
-    update["delta"] = stated.model_copy(update={"printed": printed}) if printed else None
+    copies = [stated.model_copy(update={"printed": text}) for text in printed]
+    update |= {"delta": copies[0] if copies else None, "deltas": tuple(copies[1:])}
     return template.model_copy(update=update)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -301,7 +302,9 @@ TIDY = {
     "delta": ("delta", "printed"),
     "delta_baseline": ("delta", "baseline"),
     "delta_task": ("delta", "task"),
+    "delta_to": ("delta", "to"),
     "delta_relative": ("delta", "relative"),
+    "delta_inferred": ("delta", "inferred"),
 }
 """Column of a tidy file → field of a nested part of a claim; every other column is a field of the claim."""
 
@@ -319,7 +322,7 @@ def claims_from_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> Iterator[
                 continue
             part, field = TIDY.get(name, (None, name))
             if part is None:
-                fields[field] = tuple(str(value).split()) if field == "values" else value
+                fields[field] = _unflattened(field, value)
             else:
                 fields.setdefault(part, {})[field] = value
         try:
@@ -328,3 +331,15 @@ def claims_from_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> Iterator[
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"])
             raise DataError(f"{path}: row {number}: {name}: {first['msg']}") from None
+
+
+def _unflattened(field: str, value: Any) -> Any:
+    """A list as a flat file holds it: single runs between blanks, further differences as JSON."""
+    if field == "values":
+        return tuple(str(value).split())
+    if field == "deltas":
+        try:
+            return json.loads(str(value))
+        except ValueError:
+            return value
+    return value

@@ -13,6 +13,7 @@ from benchmark.parameters import Parameters
 Rounding = Literal["nearest", "double", "truncated"]
 SpreadKind = Literal["sd", "se", "ci95", "minmax", "unknown"]
 Direction = Literal["max", "min", "unknown"]
+Rule = Literal["previous", "first", "best", "underlined", "corresponding"]
 
 
 class Scope(Parameters):
@@ -62,8 +63,18 @@ class Delta(Parameters):
     """Method of the baseline row; None when the source does not say."""
     task: str | None = None
     """Task of the baseline where it is another than the number's own, as in "difference to ImageNet"."""
+    to: Rule | None = None
+    """How the source chooses the baseline of each number where it is no one row: the row before, the first one, the
+    best competitor, the underlined one, the corresponding baseline (the one of the same group)."""
     relative: bool = False
     """Whether it is a percentage of the baseline instead of a difference in points."""
+    inferred: bool = False
+    """Whether the baseline was found by the numbers that it explains, and the source does not name it."""
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether the source does not say which row the difference is to."""
+        return self.inferred or (self.baseline is None and self.task is None)
 
 
 class Acknowledgement(Parameters):
@@ -95,6 +106,8 @@ class Claim(Parameters):
     weight: str | None = None
     """Weight of the number in the average of its group, as printed; `items` is used when absent."""
     delta: Delta | None = None
+    deltas: tuple[Delta, ...] = ()
+    """Further differences of the same number: the relative one, or those to other baselines."""
     artefact: str | None = None
     """What was evaluated, where the source names it: URL or hash of a checkpoint."""
     bold: bool | None = None
@@ -115,6 +128,11 @@ class Claim(Parameters):
     def decimals(self) -> int:
         """Digits after the decimal point as printed."""
         return len(self.printed.partition(".")[2])
+
+    @property
+    def differences(self) -> tuple[Delta, ...]:
+        """Every difference printed for the number."""
+        return self.deltas if self.delta is None else (self.delta, *self.deltas)
 
 
 class TextClaim(Parameters):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from leaderboard.checks.baselines import Judgement, agrees, is_unsigned, named_rows, quotient, rivals
 from leaderboard.checks.evidence import Evidence, Number, fold, key_of, relate
 from leaderboard.checks.explain import difference, slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
@@ -15,6 +18,8 @@ from leaderboard.checks.roles import group_of
 from leaderboard.checks.verdicts import judge, report
 from leaderboard.claims.model import Delta, Rounding
 
+__all__ = ["agrees", "baselines", "delta", "quotient", "relative"]
+
 
 @check("DELTA", 2, "a printed difference that its values do not give", Severity.ERROR)
 def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
@@ -23,86 +28,83 @@ def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Formula: |(a − b) − d| ≤ u_a + u_b + u_d, three half-units of the last digits. An unsigned d may be either way
     round, and where lower is better an improvement may be printed as a positive number.
     Severity: an error where the baseline is named, and stands in the same table or states the same budget; otherwise
-    a warning, as where it fits as a percentage and no budget is stated. A twin that prints the same number is not told
-    again.
+    a warning, as where it fits as a percentage and no budget is stated. Where no baseline is named, one reading (a rule
+    such as the row before or the best of the others, and points or percent) must be borne out by three quarters of the
+    other differences, three at least, or by most of them where the caption states the rule; what breaks it is a
+    warning, an error where the caption leaves no doubt. A twin that prints the same number is not told again.
     Source: three-interval rule; arXiv:2608.00418 Tables 3 and 5; huggingface/pytorch-image-models@aa4b5850:results.
     Power: of single-digit edits of a four-digit value 92.8 % are found (90.5 % at three digits, 94.3 % at five).
-    Blind spot: a wrong value with the difference computed from it.
+    Blind spot: a wrong value with the difference computed from it; fewer than four differences to an unnamed baseline.
     """
-    for number in evidence.numbers:
-        stated = number.claim.delta
-        if stated is None or stated.relative or not stated.printed:
-            continue
-        printed = parse(stated.printed, number.claim.rounding)
-        if printed is None:
-            tally.skip("difference is no number")
-        elif stated.baseline is None and stated.task is None:
-            yield from _any_baseline(evidence, number, printed, tally)
+    nowhere: dict[str, list[Finding]] = defaultdict(list)
+    unnamed: Counter[str] = Counter()
+    for number, stated, printed in printed_differences(evidence, tally, relative=False):
+        judgement = evidence.judgements.get((number, stated))
+        if not stated.is_unnamed:
+            yield from _against(evidence, number, named_rows(evidence, number, stated), printed, tally)
+        elif judgement is not None and not judgement.holds:
+            yield _breaks(evidence, judgement)
+        elif judgement is not None and not judgement.mode.is_relative:
+            yield from _against(evidence, number, [judgement.base], printed, tally, is_guess=True)
+        elif judgement is not None:
+            tally.ok()
         else:
-            yield from _named_baseline(evidence, number, printed, tally)
+            unnamed[number.claim.where.table] += 1
+            yield from _any_baseline(evidence, number, stated, printed, tally, nowhere[number.claim.where.table])
+    for table, findings in nowhere.items():
+        if len(findings) * 2 <= unnamed[table] or unnamed[table] == 1:
+            yield from findings
+        else:
+            tally.skip("the baseline is not in the table", len(findings))
 
 
-def baselines(evidence: Evidence, number: Number) -> list[Number]:
+def printed_differences(evidence: Evidence, tally: Tally, relative: bool) -> Iterator[tuple[Number, Delta, Reported]]:
+    """Every difference of one kind with the number it belongs to."""
+    for number in evidence.numbers:
+        for stated in number.claim.differences:
+            if stated.relative is not relative or not stated.printed:
+                continue
+            printed = parse(stated.printed, number.claim.rounding)
+            if printed is None:
+                tally.skip("difference is no number")
+            else:
+                yield number, stated, printed
+
+
+def baselines(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
     """Numbers the printed difference may refer to, those of the same table if there are any.
 
-    Where no baseline is named it is the only row of the column that the difference fits.
+    Where no baseline is named: that of the reading which the neighbours bear out, else the only row that fits.
     """
-    stated = number.claim.delta
-    key = key_of(number.scope)
-    if stated is None:
-        return []
-    if key is None:
-        return _only_named(evidence, number, stated)
-    if stated.baseline is None and stated.task is None:
-        fitting = fitting_rows(evidence, number)
-        return fitting if len(fitting) == 1 else []
-    wanted = (fold(stated.task) or key[0], key[1], fold(stated.baseline) or key[2])
-    found = [n for n in evidence.by_key.get(wanted, ()) if n is not number and not relate(n.scope, number.scope).differ]
-    same = [n for n in found if n.claim.where.table == number.claim.where.table]
-    return same or found
+    if not stated.is_unnamed:
+        return named_rows(evidence, number, stated)
+    judgement = evidence.judgements.get((number, stated))
+    if judgement is not None:
+        return [judgement.base] if judgement.holds else []
+    fitting = fitting_rows(evidence, number, stated)
+    return fitting if len(fitting) == 1 else []
 
 
-def _only_named(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
-    """Where the table does not say its task: the one row of the column that has the baseline's name."""
-    named = fold(stated.baseline)
-    if not named or stated.task is not None:
-        return []
-    found = [n for n in _rivals(evidence, number) if n is not number and fold(n.scope.method) == named]
-    return found if len(found) == 1 else []
-
-
-def fitting_rows(evidence: Evidence, number: Number) -> list[Number]:
+def fitting_rows(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
     """Rows of the number's column that its printed difference can be a difference to."""
-    stated = number.claim.delta
-    printed = parse(stated.printed, number.claim.rounding) if stated else None
+    printed = parse(stated.printed, number.claim.rounding)
     if printed is None:
         return []
     lower = number.claim.direction == "min"
-    rows = [n for n in _rivals(evidence, number) if n is not number]
-    if stated is not None and stated.relative:
+    rows = rivals(evidence, number)
+    if stated.relative:
         return [n for n in rows if _as_percent(number.reported, n.reported, printed)]
     return [n for n in rows if agrees(number.reported, n.reported, printed, None, lower)]
 
 
-def agrees(
-    a: Reported, b: Reported, d: Reported, policy: Rounding | None = None, lower_is_better: bool = False
-) -> bool:
-    """Whether d can be a − b; in whole numbers."""
-    decimals = max(a.decimals, b.decimals, d.decimals)
-    (a_low, a_high), (b_low, b_high), (d_low, d_high) = (n.at(decimals, policy) for n in (a, b, d))
-    forward = a_low - b_high <= d_high and d_low <= a_high - b_low
-    unsigned = d.text[:1] not in {"+", "-", "−"}
-    if forward or not (unsigned or lower_is_better):
-        return forward
-    return b_low - a_high <= d_high and d_low <= b_high - a_low
-
-
-def _named_baseline(evidence: Evidence, number: Number, printed: Reported, tally: Tally) -> Iterator[Finding]:
-    bases = fitting_rows(evidence, number) if _unnamed(number) else baselines(evidence, number)
+def _against(
+    evidence: Evidence, number: Number, bases: list[Number], printed: Reported, tally: Tally, is_guess: bool = False
+) -> Iterator[Finding]:
+    """The printed difference against one of the baselines, for the number and for every twin of it."""
     if not bases:
         tally.skip("no number for the baseline")
         return
-    lower = number.claim.direction == "min"
+    lower = number.claim.direction == "min" or is_guess
     base = next((n for n in bases if agrees(number.reported, n.reported, printed, None, lower)), bases[0])
     told: set[tuple[int, int]] = set()
     for value in (number, *_twins(evidence, number)):
@@ -113,7 +115,29 @@ def _named_baseline(evidence: Evidence, number: Number, printed: Reported, tally
             tally.ok()
         elif digits not in told:  # a twin that prints the same has nothing to add
             told.add(digits)
-            yield _disagree(evidence, number, value, base, printed, verdict, policy)
+            severity = Severity.WARNING if is_guess else _severity(number, value, base, printed)
+            yield _disagree(evidence, number, value, base, printed, verdict, policy, severity)
+
+
+def _severity(number: Number, value: Number, base: Number, printed: Reported) -> Severity:
+    """A warning where something that is not stated may excuse it."""
+    unknown = _unknown(value, base) if value is number else relate(value.scope, number.scope).unknown
+    if not unknown and value is number and _as_percent(value.reported, base.reported, printed):
+        unknown = relate(value.scope, base.scope).unknown  # a percentage that was read as points
+    return Severity.WARNING if unknown else Severity.ERROR
+
+
+def _breaks(evidence: Evidence, judgement: Judgement) -> Finding:
+    """A difference that breaks what its neighbours bear out."""
+    number, base, printed = judgement.entry.number, judgement.base, judgement.entry.printed
+    severity = Severity.ERROR if judgement.certain else Severity.WARNING
+    span = quotient(number.reported, base.reported) if judgement.mode.is_relative else None
+    check = "REL" if judgement.entry.stated.relative else "DELTA"
+    if span is not None:
+        found = _wrong_ratio(number, base, printed, span, severity)
+    else:
+        found = _disagree(evidence, number, number, base, printed, Verdict.FAIL, number.claim.rounding, severity)
+    return replace(found, check=check, arithmetic=f"{found.arithmetic}; {judgement}")
 
 
 def _twins(evidence: Evidence, number: Number) -> list[Number]:
@@ -123,7 +147,8 @@ def _twins(evidence: Evidence, number: Number) -> list[Number]:
     if len(same) < 2:
         return []
     table = number.claim.where.table
-    return [n for n in same if n.claim.where.table != table and not relate(n.scope, number.scope).differ]
+    others = [n for n in same if n.claim.where.table != table and not relate(n.scope, number.scope).differ]
+    return [n for n in others if not evidence.are_apart(n, number)]
 
 
 def _disagree(
@@ -134,19 +159,17 @@ def _disagree(
     printed: Reported,
     verdict: Verdict,
     policy: Rounding,
+    severity: Severity,
 ) -> Finding:
     a, b = value.reported, base.reported
     exact = value.interval() - base.interval()
     digits = max(a.decimals, b.decimals, 0)
-    unknown = _unknown(value, base) if value is number else relate(value.scope, number.scope).unknown
-    if not unknown and value is number and _as_percent(a, b, printed):  # a percentage that was read as points
-        unknown = relate(value.scope, base.scope).unknown
     pattern, found = _other_row(evidence, value, base, printed)
     tied = pattern.startswith(TIED)
     where = "" if value is number else f"with {value.claim.where.table}'s value "
     return report(
         "DELTA",
-        Severity.WARNING if unknown or _unnamed(number) else Severity.ERROR,
+        severity,
         verdict,
         policy,
         f"{where}{difference(a, b)}, printed ({printed.text}) in {number.claim.where.table}",
@@ -168,12 +191,6 @@ def _unknown(number: Number, base: Number) -> tuple[str, ...]:
     """Fields that leave open whether two numbers compare; none within one table, which prints them to be compared."""
     same = number.claim.where.table == base.claim.where.table
     return () if same else relate(number.scope, base.scope).unknown
-
-
-def _unnamed(number: Number) -> bool:
-    """Whether the source does not say what the difference is to."""
-    stated = number.claim.delta
-    return stated is None or (stated.baseline is None and stated.task is None)
 
 
 def show_signed(value: Fraction, decimals: int) -> str:
@@ -256,49 +273,33 @@ def _readings(a: Reported, b: Reported, d: Reported) -> Iterator[Explanation]:
             yield Explanation(f"a percentage of {name}", f"{middle} %", relative.meets(d.interval()))
 
 
-def quotient(a: Reported, b: Reported, over_value: bool = False) -> Interval | None:
-    """(a − b) / b, or (a − b) / a, in percent; monotone in a and b, so the corners bound it.
-
-    None where the divisor may be zero.
-    """
-    first, second = a.interval(), b.interval()
-    if 0 in (first if over_value else second):
-        return None
-    corners = [(x, y) for x in (first.lo, first.hi) for y in (second.lo, second.hi)]
-    ends = [(x - y) / (x if over_value else y) * 100 for x, y in corners]
-    return Interval(min(ends), max(ends))
-
-
-def _any_baseline(evidence: Evidence, number: Number, printed: Reported, tally: Tally) -> Iterator[Finding]:
-    """No baseline named: some row of the column must fit, as points or as percent."""
-    rows = [n for n in _rivals(evidence, number) if n is not number]
+def _any_baseline(
+    evidence: Evidence, number: Number, stated: Delta, printed: Reported, tally: Tally, nowhere: list[Finding]
+) -> Iterator[Finding]:
+    """No baseline named and no reading borne out: some row of the column must fit, as points or as percent."""
+    rows = rivals(evidence, number)
     if not rows:
         tally.skip("no baseline named and no other row")
-        return
-    if fitting_rows(evidence, number):
-        yield from _named_baseline(evidence, number, printed, tally)
-        return
-    if any(_as_percent(number.reported, n.reported, printed) for n in rows):
+    elif fitting := fitting_rows(evidence, number, stated):
+        yield from _against(evidence, number, fitting, printed, tally, is_guess=True)
+    elif any(_as_percent(number.reported, n.reported, printed) for n in rows):
         tally.ok()
-        return
-    tried = "; ".join(difference(number.reported, n.reported) for n in rows[:6])
-    yield report(
+    else:
+        nowhere.append(_to_no_row(number, rows, printed))
+
+
+def _to_no_row(number: Number, rows: list[Number], printed: Reported) -> Finding:
+    return report(
         "DELTA",
         Severity.WARNING,
         Verdict.FAIL,
         number.claim.rounding,
         f"({printed.text}) beside {number.reported.text} is the difference to no row of its column",
         [cell(number.claim), cell(number.claim, f"({printed.text})")],
-        tried,
+        "; ".join(difference(number.reported, n.reported) for n in rows[:6]),
         [Explanation("the baseline is not in this table", "", True)],
         pattern=f"differences in {number.claim.where.table} without a baseline that fits",
     )
-
-
-def _rivals(evidence: Evidence, number: Number) -> list[Number]:
-    """Rows that compete with this one in its table."""
-    scope = number.scope
-    return evidence.rivals[(number.claim.where.table, fold(scope.task), fold(scope.metric))]
 
 
 def _as_percent(a: Reported, b: Reported, d: Reported) -> bool:
@@ -313,27 +314,32 @@ def relative(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Formula: r within [(a⁻ − b⁺)/b⁺, (a⁺ − b⁻)/b⁻], ± half-units of the printed digits; where lower is better the sign
     may be reversed. Beside percentages a difference in points passes too. Explanations tried: divided by the new value,
     meant in points, a slip. Severity: an error where the baseline is named, in the same
-    table or with the same budget.
+    table or with the same budget; as for DELTA where it is not.
     Source: xiaxin1998/DHCN#18 (10.71 % is over the new value).
     Power: finds a wrong denominator when the improvement exceeds about √(2u/b). Blind spot: improvements near zero.
     """
-    for number in evidence.numbers:
-        stated = number.claim.delta
-        if stated is None or not stated.relative:
-            continue
-        printed = parse(stated.printed, number.claim.rounding)
-        bases = baselines(evidence, number) if printed else []
-        if printed is None or not bases:
-            tally.skip("no number for the baseline")
-            continue
-        spans = [(base, quotient(number.reported, base.reported)) for base in bases]
-        ratios = [(base, span) for base, span in spans if span is not None]
-        if not ratios:
-            tally.skip("the baseline may be zero")
-        elif any(_either_sign(span, printed, number) or _percent_points(number, b, printed) for b, span in ratios):
+    for number, stated, printed in printed_differences(evidence, tally, relative=True):
+        judgement = evidence.judgements.get((number, stated))
+        if judgement is not None and not judgement.holds:
+            yield _breaks(evidence, judgement)
+        elif judgement is not None:
             tally.ok()
         else:
-            yield _wrong_ratio(number, ratios[0][0], printed, ratios[0][1])
+            yield from _ratio(evidence, number, stated, printed, tally)
+
+
+def _ratio(evidence: Evidence, number: Number, stated: Delta, printed: Reported, tally: Tally) -> Iterator[Finding]:
+    """A percentage against the baseline it names; where it names none, one that fits."""
+    spans = [(base, quotient(number.reported, base.reported)) for base in baselines(evidence, number, stated)]
+    ratios = [(base, span) for base, span in spans if span is not None]
+    if not ratios:
+        tally.skip("the baseline may be zero" if spans else "no number for the baseline")
+    elif any(_either_sign(span, printed, number) or _percent_points(number, b, printed) for b, span in ratios):
+        tally.ok()
+    else:
+        base, span = ratios[0]
+        severity = Severity.WARNING if _unknown(number, base) else Severity.ERROR
+        yield _wrong_ratio(number, base, printed, span, severity)
 
 
 def _percent_points(number: Number, base: Number, printed: Reported) -> bool:
@@ -343,12 +349,11 @@ def _percent_points(number: Number, base: Number, printed: Reported) -> bool:
 
 
 def _either_sign(span: Interval, printed: Reported, number: Number) -> bool:
-    unsigned = printed.text[:1] not in {"+", "-", "−"}
-    backwards = (unsigned or number.claim.direction == "min") and span.scale(-1).meets(printed.interval())
+    backwards = (is_unsigned(printed) or number.claim.direction == "min") and span.scale(-1).meets(printed.interval())
     return span.meets(printed.interval()) or backwards
 
 
-def _wrong_ratio(number: Number, base: Number, printed: Reported, over_old: Interval) -> Finding:
+def _wrong_ratio(number: Number, base: Number, printed: Reported, over_old: Interval, severity: Severity) -> Finding:
     a, b = number.reported, base.reported
     over_new = quotient(a, b, over_value=True)
     ratio = show((a.value - b.value) / b.value * 100, 2)
@@ -361,7 +366,7 @@ def _wrong_ratio(number: Number, base: Number, printed: Reported, over_old: Inte
     explanations.append(slip("percentage", printed, lambda other: over_old.meets(other.interval()), exact))
     return report(
         "REL",
-        Severity.WARNING if _unknown(number, base) else Severity.ERROR,
+        severity,
         Verdict.FAIL,
         number.claim.rounding,
         f"{a.text} over {b.text} is {ratio} %, printed {printed.text} %",

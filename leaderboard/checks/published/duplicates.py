@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
 
-from leaderboard.checks.evidence import Evidence, Number, Relation, relate
+from leaderboard.checks.evidence import Evidence, Number, Relation, Shared, fold, relate
 from leaderboard.checks.explain import edit, elsewhere
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
 from leaderboard.checks.numbers import Reported, parse, show
@@ -16,6 +17,9 @@ from leaderboard.checks.registry import check
 from leaderboard.checks.verdicts import judge, report
 from leaderboard.claims.model import Rounding
 
+AVERAGE = re.compile(r"(macro |micro |overall )?(avg|ave|average|mean|overall|total)\.?( score| acc(uracy)?)?\.?")
+"""Tasks that are an average over others."""
+POLICIES: tuple[Rounding | None, ...] = (None, "double", "truncated")
 MOST_PAIRWISE = 8
 """Cells of one scope up to which every pair is looked at; beyond, the two farthest apart."""
 
@@ -27,25 +31,86 @@ def cross_table(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Formula: |x − y| ≤ u_x + u_y, u = half a unit of the last printed digit; so the coarser is a rounding of the finer.
     Severity: an error where the budget is stated and no other field of the scope is given by one side only; a warning
     otherwise, because another split, subset, crop, ensemble or re-run would explain it. Cells whose scopes state
-    different values are never compared. Also told, as information: a coarse cell that agrees but hides a factor of 1.5.
+    different values are never compared, nor averages over other parts. Two tables that differ in most of what they
+    share were made under different conditions: one note. Also told, as information: a coarse cell that agrees but hides
+    a factor of 1.5.
     Source: duplicated cells as in arXiv:2608.00418 Tables 3 and 5; Megvii-BaseDetection/DenseTeacher#28.
     Power: of single-digit edits of one of two equal k-digit copies 1 − 0.2 / k are found (95 % at four digits); only a
     last digit off by one is not, since a tie may round either way.
     Blind spot: the same wrong number copied into both tables.
     """
+    apart: dict[frozenset[str], list[tuple[Number, Number]]] = defaultdict(list)
+    for a, b, relation in _comparable(evidence, tally):
+        verdict, policy = judge(partial(meet, a.reported, b.reported), a.claim.rounding)
+        if verdict is Verdict.PASS:
+            tally.ok()
+            if hides_a_factor(a.reported, b.reported):
+                yield _coarse(a, b)
+        elif evidence.are_apart(a, b):
+            apart[frozenset((a.claim.where.table, b.claim.where.table))].append((a, b))
+        else:
+            yield _disagree(evidence, a, b, relation, verdict, policy)
+    for tables, pairs in apart.items():
+        yield _apart(evidence.shared[tables], pairs)
+
+
+def _comparable(evidence: Evidence, tally: Tally) -> Iterator[tuple[Number, Number, Relation]]:
+    """Pairs of cells whose scopes do not tell them apart."""
     for numbers in evidence.by_key.values():
         for a, b in _pairs(numbers):
             relation = relate(a.scope, b.scope)
             if relation.differ:
                 tally.skip(f"scopes differ in {', '.join(relation.differ)}")
-                continue
-            verdict, policy = judge(partial(meet, a.reported, b.reported), a.claim.rounding)
-            if verdict is not Verdict.PASS:
-                yield _disagree(evidence, a, b, relation, verdict, policy)
-                continue
-            tally.ok()
-            if hides_a_factor(a.reported, b.reported):
-                yield _coarse(a, b)
+            elif _parts(evidence, a) != _parts(evidence, b):
+                tally.skip("averages over other parts")
+            else:
+                yield a, b, relation
+
+
+def shared_cells(evidence: Evidence) -> dict[frozenset[str], Shared]:
+    """Two tables → how many comparable cells they share, and how many of these print different values."""
+    found: dict[frozenset[str], Shared] = defaultdict(Shared)
+    for a, b, _ in _comparable(evidence, Tally()):
+        shared = found[frozenset((a.claim.where.table, b.claim.where.table))]
+        shared.cells += 1
+        if not any(meet(a.reported, b.reported, policy) for policy in POLICIES):
+            shared.differing += 1
+            shared.results.add((fold(a.scope.task), fold(a.scope.method)))
+    return dict(found)
+
+
+def _parts(evidence: Evidence, number: Number) -> frozenset[str]:
+    """What an average is over: the other tasks of its table for the same metric and method; empty for no average."""
+    scope = number.scope
+    if not AVERAGE.fullmatch(fold(scope.task)):
+        return frozenset()
+    row = evidence.by_method[(number.claim.where.table, fold(scope.metric), fold(scope.method))]
+    return frozenset(task for other in row if not AVERAGE.fullmatch(task := fold(other.scope.task)))
+
+
+def _apart(shared: Shared, pairs: list[tuple[Number, Number]]) -> Finding:
+    """One note for two tables that differ nearly everywhere."""
+    a, b = pairs[0]
+    tables = f"{a.claim.where.table} and {b.claim.where.table}"
+    shown = "; ".join(f"{x.reported.text} and {y.reported.text} for {_name(x)}" for x, y in pairs[:3])
+    return Finding(
+        check="XT-DUP",
+        severity=Severity.INFO,
+        verdict=Verdict.PASS,
+        message=f"{tables} share {shared.cells} cells and differ in {shared.differing} of them: another condition",
+        cells=tuple(cell(n.claim) for pair in pairs[:3] for n in pair),
+        arithmetic=f"{shown}{' ...' if len(pairs) > 3 else ''}",
+        explanations=(
+            Explanation("another condition that the scopes do not hold", "captions or the text say it", True),
+        ),
+        pattern=f"{tables} were made under different conditions",
+        note="State what differs (budget, split, model, subset) in the scopes, and the cells are no longer compared.",
+    )
+
+
+def _name(number: Number) -> str:
+    scope = number.scope
+    return f"{scope.method} on {scope.task}"
 
 
 def _pairs(numbers: list[Number]) -> Iterator[tuple[Number, Number]]:
@@ -103,11 +168,11 @@ def _delta_witness(evidence: Evidence, a: Number, b: Number) -> Iterator[Explana
     """Which of the two a printed difference agrees with."""
     from leaderboard.checks.published.differences import agrees, baselines
 
-    for witness in (a, b):
-        delta = witness.claim.delta
-        if delta is None or delta.relative or (printed := parse(delta.printed)) is None:
+    stated = [(witness, delta) for witness in (a, b) for delta in witness.claim.differences if not delta.relative]
+    for witness, delta in stated:
+        if (printed := parse(delta.printed)) is None:
             continue
-        for base in baselines(evidence, witness):
+        for base in baselines(evidence, witness, delta):
             fitting = [n for n in (a, b) if agrees(n.reported, base.reported, printed)]
             if len(fitting) == 1:
                 right, wrong = fitting[0], b if fitting[0] is a else a
@@ -132,8 +197,12 @@ def _copied(evidence: Evidence, a: Number, b: Number) -> Iterator[Explanation]:
 
 def _unstated(relation: Relation) -> Iterator[Explanation]:
     if relation.unknown:
-        fields = ", ".join(relation.unknown)
-        yield Explanation("the scopes may differ", f"not stated on both sides: {fields}", True)
+        one = [name for name in relation.unknown if name not in relation.neither]
+        told = (
+            f"read from one of the tables only: {', '.join(one)}" if one else "",
+            f"not read from either table: {', '.join(relation.neither)}" if relation.neither else "",
+        )
+        yield Explanation("the scopes may differ", "; ".join(text for text in told if text), True)
     else:
         yield Explanation("the scopes differ", "every stated field agrees", False)
 

@@ -10,11 +10,14 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Literal
 
 from leaderboard.claims.importers.drafts import Draft, Spot, baseline_named
 from leaderboard.claims.importers.mapping import TableMapping
-from leaderboard.claims.importers.readings import BASES, Mode, Reading, Score, modes_of, score
+from leaderboard.claims.importers.readings import Mode, Reading, Score, is_baseline, modes_of, rule_in, score
 from leaderboard.claims.importers.result import Unread
+from leaderboard.claims.importers.words import is_own
 from leaderboard.claims.model import Delta
 
 NEAR = 4
@@ -27,6 +30,8 @@ UNSUPPORTED = (
     "a difference that the numbers beside it do not give; say `deltas: {its heading: heading of its number}` and "
     "`baseline:` in the mapping, or skip it"
 )
+Pick = Literal["", "best", "worst", "underlined", "previous"]
+PICKS: tuple[Pick, ...] = ("best", "worst", "underlined")
 EXPRESSIBLE = ("method", "task")
 """Scope fields in which a number and its baseline may differ."""
 
@@ -78,7 +83,9 @@ class _Binder:
             self.values = [value for value in beside if wanted in (value.heading, _last(value.heading))]
         names = [_label(draft) for value in self.values for draft in value.drafts.values()]
         names += [_last(value.heading) for value in beside]
-        self.base = entry.baseline or baseline_named(f"{line.heading}. {caption}", names)
+        said = f"{line.heading}. {caption}"
+        self.base = entry.baseline or baseline_named(said, names)
+        self.rule = None if self.base is not None else rule_in(said)
         self.all = beside
 
     def bind(self) -> list[Unread]:
@@ -123,14 +130,26 @@ class _Binder:
             yield from (*lines[:NEAR], *places[:NEAR])
             return
         lines.sort(key=lambda base: abs(base.line.at - self.line.at) if base.line else 0)
-        yield from (*lines[:NEAR], *places)
+        yield from (*lines[:NEAR], *places, *self._chosen(value, without))
         if len(without) > 1:
             yield Base(above=tuple(sorted(without)))
+
+    def _chosen(self, value: Line, without: list[int]) -> Iterator[Base]:
+        """A baseline chosen anew for each number: among the other lines, or among the others of its own."""
+        rivals = tuple(line for line in self.all if line is not value and not is_own(line.heading))
+        for pick in PICKS:
+            if len(rivals) > 1:
+                yield Base(pick=pick, rivals=rivals)
+            if len(without) > 1:
+                yield Base(pick=pick, above=tuple(without))
+        yield Base(pick="previous")
 
     def _is_trusted(self, value: Line, base: Base, nearness: int) -> bool:
         """Whether the table's form alone makes this reading likely: half of the differences then suffice."""
         if nearness or value.at > self.line.at:
             return False
+        if base.pick:
+            return self.rule == ("best" if base.pick == "worst" else base.pick)
         only = len([other for other in self.all if other in self.values or other is value]) == 2
         return self.base is not None or base.place is not None or (base.line is not None and only)
 
@@ -142,10 +161,23 @@ class _Binder:
     def _has_no_other_reading(self, reading: Reading) -> bool:
         """Two numbers and their difference, or a heading such as `Before`, leave nothing to choose."""
         value, base = reading.value, reading.base
+        if base.pick:
+            return False
         if base.line is not None:
             alone = self.axis == "row" and len(value.drafts) == 1
-            return len(self.values) == 2 and (alone or BASES.fullmatch(_last(base.line.heading).lower()) is not None)
+            return len(self.values) == 2 and (alone or is_baseline(_last(base.line.heading)))
         return len(self.values) == 1 and (len(value.drafts) == 2 or self.base is not None)
+
+    def _is_named(self, reading: Reading) -> bool:
+        """Whether the mapping, the caption or a heading such as `Before` names the baseline."""
+        return self.base is not None or (self._has_no_other_reading(reading) and self._says_baseline(reading))
+
+    def _says_baseline(self, reading: Reading) -> bool:
+        value, base = reading.value, reading.base
+        if base.line is not None:
+            return is_baseline(_last(base.line.heading)) or any(map(is_baseline, _names(base.line)))
+        draft = value.drafts.get(base.place) if base.place is not None else None
+        return draft is not None and (is_baseline(_label(draft)) or is_baseline(_end(draft, self.axis)))
 
     def _attach(self, best: Score, along: int, draft: Draft) -> str:
         """Put the difference beside its number; the reason when that cannot be."""
@@ -153,20 +185,21 @@ class _Binder:
         value, base = reading.value.drafts.get(along), reading.base.of(reading.value, along)
         if value is None or base is None:
             return "a difference whose number or baseline is missing"
-        if value.delta is not None or value.number.delta is not None:
-            return "a second difference of one number; a claim keeps one"
         mine, theirs = value.facts.fields, base.facts.fields
         if any(mine.get(key) != theirs.get(key) for key in ("metric", "split", "aggregation")):
             return "a difference between two metrics or splits, which a claim cannot say"
         said = {key: theirs.get(key) for key in EXPRESSIBLE if mine.get(key) != theirs.get(key)}
         if base is value:
             said = {"method": mine.get("method")}
-        value.delta = Delta(
+        stated = Delta(
             printed=draft.number.printed,
             baseline=said.get("method"),
             task=said.get("task"),
+            to=self.rule,
             relative=reading.mode is Mode.RELATIVE or reading.mode is Mode.REVERSED_RELATIVE,
+            inferred=not self._is_named(reading),
         )
+        value.deltas.append(stated)
         if reading.mode in (Mode.REVERSED, Mode.REVERSED_RELATIVE) and value.facts.direction == "unknown":
             value.facts = replace(value.facts, direction="min")
         return ""
@@ -182,20 +215,40 @@ class _Binder:
 
 @dataclass(frozen=True)
 class Base:
-    """Where a baseline stands: in another line, at one place of the number's line, or at the last such place before."""
+    """Where a baseline stands: in another line, at one place of the number's line, or at the last such place before.
+
+    With a `pick` it is chosen for each number: the best or worst of the rivals (lines) or of the places `above`, the
+    one that is underlined, or the previous number of the line.
+    """
 
     line: Line | None = None
     place: int | None = None
     above: tuple[int, ...] = ()
+    pick: Pick = ""
+    rivals: tuple[Line, ...] = ()
 
     def of(self, value: Line, along: int) -> Draft | None:
         """The baseline of the number at a place of its line."""
+        if self.pick == "previous":
+            return value.drafts.get(max((place for place in value.drafts if place < along), default=-1))
+        if self.pick:
+            return self._picked(value, along)
         if self.line is not None:
             return self.line.drafts.get(along)
         if self.place is not None:
             return value.drafts.get(self.place)
         before = bisect_left(self.above, along)
         return value.drafts.get(self.above[before - 1]) if before else None
+
+    def _picked(self, value: Line, along: int) -> Draft | None:
+        found = [line.drafts.get(along) for line in self.rivals] or [value.drafts.get(at) for at in self.above]
+        mine = value.drafts.get(along)
+        others = [draft for draft in found if draft is not None and draft is not mine and draft.number.finite]
+        alike = [draft for draft in others if mine is not None and _metric(draft) == _metric(mine)]
+        if self.pick == "underlined":
+            return next((draft for draft in alike if draft.number.style.underline), None)
+        best = max if self.pick == "best" else min
+        return best(alike, key=lambda draft: Decimal(draft.number.printed), default=None)
 
 
 def _measured(lines: list[Line]) -> list[Line]:
@@ -214,6 +267,10 @@ def _spot(line: Line) -> Spot:
 
 def _last(heading: str) -> str:
     return heading.rpartition(" / ")[2].strip()
+
+
+def _metric(draft: Draft) -> tuple[str | None, ...]:
+    return tuple(draft.facts.fields.get(key) for key in ("metric", "split", "aggregation"))
 
 
 def _label(draft: Draft) -> str:

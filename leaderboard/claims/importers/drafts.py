@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -13,7 +13,8 @@ from leaderboard.claims.importers.facts import Facts
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.numbers import Number
-from leaderboard.claims.model import Claim, Delta, Direction, Scope, Spread, SpreadKind, Where
+from leaderboard.claims.importers.readings import TO_BASELINE, rule_in
+from leaderboard.claims.model import Claim, Delta, Direction, Rule, Scope, Spread, SpreadKind, Where
 
 SCOPE_FIELDS = frozenset(Scope.model_fields)
 
@@ -37,8 +38,8 @@ class Draft:
     where: Where
     cell: Cell
     spot: Spot
-    delta: Delta | None = None
-    """A difference printed elsewhere in the table."""
+    deltas: list[Delta] = field(default_factory=list)
+    """Differences printed elsewhere in the table."""
     spread_kind: SpreadKind | None = None
 
 
@@ -51,6 +52,8 @@ class Context:
     spread: SpreadKind
     baseline: str | None
     relative: bool
+    rule: Rule | None = None
+    """How the caption says that the baseline of each difference is chosen."""
 
 
 def of_compound(item: words.Compound) -> Facts:
@@ -77,13 +80,7 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     n = entry.n if entry.n is not None else words.runs_in(grid.caption)
     spread = entry.spread or words.spread_in(grid.caption) or "unknown"
     return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts),
-                   entry.relative or words.is_relative_in(grid.caption))  # fmt: skip
-
-
-_TO_BASELINE = (
-    r"\b(?:over|relative to|compared (?:to|with)|against|vs\.?|versus|w\.?r\.?t\.?|with respect to"
-    r"|(?:difference|change)s? (?:to|from)) (?:the )?"
-)
+                   entry.relative or words.is_relative_in(grid.caption), rule_in(grid.caption))  # fmt: skip
 
 
 def _baseline(caption: str, drafts: list[Draft]) -> str | None:
@@ -99,7 +96,7 @@ def baseline_named(caption: str, names: list[str]) -> str | None:
     found = {
         name.lower(): name
         for name in dict.fromkeys(names)
-        if name and name.lower() in text and re.search(rf"{_TO_BASELINE}{re.escape(name.lower())}(?!\w)", text)
+        if name and name.lower() in text and re.search(rf"{TO_BASELINE}{re.escape(name.lower())}(?!\w)", text)
     }
     return next(iter(found.values())) if len(found) == 1 else None
 
@@ -140,10 +137,8 @@ def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str
         optional["group"] = f"{draft.where.table}/{draft.where.row}"
     if number.spread is not None:
         optional["spread"] = Spread(printed=number.spread, kind=draft.spread_kind or context.spread, ddof=entry.ddof)
-    if draft.delta is not None:
-        optional["delta"] = draft.delta
-    elif number.delta is not None:
-        optional["delta"] = Delta(printed=number.delta, baseline=context.baseline, relative=context.relative)
+    if deltas := _deltas(draft, context):
+        optional |= {"delta": deltas[0], "deltas": tuple(deltas[1:])}
     if styled:
         optional |= {"bold": number.style.bold, "underline": number.style.underline}
     return Claim(
@@ -155,6 +150,17 @@ def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str
         direction=_direction(facts, entry),
         **{key: value for key, value in optional.items() if value is not None},
     )
+
+
+def _deltas(draft: Draft, context: Context) -> list[Delta]:
+    """The difference in the number's own cell, then those printed elsewhere."""
+    number = draft.number
+    if number.delta is None:
+        return draft.deltas
+    rule = None if context.baseline else context.rule
+    relative = context.relative or number.delta_percent
+    own = Delta(printed=number.delta, baseline=context.baseline, to=rule, relative=relative)
+    return [own, *draft.deltas]
 
 
 def _scope(draft: Draft) -> dict[str, str]:

@@ -86,9 +86,16 @@ def tidy_rows(claims: Sequence[Claim]) -> list[dict[str, Any]]:
             if isinstance(value, dict):
                 row.update({columns[(field, key)]: item for key, item in value.items()})
             else:
-                row[field] = " ".join(value) if isinstance(value, list) else value
+                row[field] = _flat(field, value)
         rows.append(row)
     return rows
+
+
+def _flat(field: str, value: Any) -> Any:
+    """A list in one cell: single runs between blanks, further differences as JSON."""
+    if field == "deltas":
+        return json.dumps(value, ensure_ascii=False)
+    return " ".join(value) if isinstance(value, list) else value
 
 
 def tidy_csv(claims: Sequence[Claim]) -> str:
