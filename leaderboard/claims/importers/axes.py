@@ -24,6 +24,8 @@ class Axes:
     assumed: bool = False
     head: str = ""
     """What the corner says of numeric column headers, `Layers` over 2, 4, 8; they become `Layers=2` ..."""
+    columns_stated: bool = False
+    """Whether the mapping or a word across the columns says what they are."""
 
     def column(self, header_row: int) -> str:
         return self.columns[min(header_row, len(self.columns) - 1)]
@@ -204,4 +206,6 @@ def _finish(kinds: list[str | None], rows: str, given: tuple[str, ...], spanning
     if rows not in filled and None in filled:
         filled[filled.index(None)] = rows
     columns = given or (spanning or _other(rows),)
-    return Axes(tuple(kind or "subset" for kind in filled), columns, assumed)
+    return Axes(
+        tuple(kind or "subset" for kind in filled), columns, assumed, columns_stated=bool(given or spanning)
+    )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from leaderboard.claims.importers import words
-from leaderboard.claims.importers.vocabulary import VALUES, MetricWord
+from leaderboard.claims.importers.metricwords import MetricWord
+from leaderboard.claims.importers.vocabulary import VALUES
 from leaderboard.claims.model import Direction
 
 
@@ -67,6 +68,8 @@ def _says_percent(unit: str) -> bool:
 def _whole(text: str) -> Facts | None:
     if text.lower() in VALUES:
         return Facts()
+    if words.is_component(text):
+        return None
     if words.is_average(text):
         return Facts(fields={"task": text}, is_average=True)
     if words.is_delta(text):
@@ -83,7 +86,9 @@ def _whole(text: str) -> Facts | None:
         value = getattr(compound, key)
         if value:
             fields[key] = value
-    return Facts(fields=fields, metric=compound.metric)
+    if compound.metric.part:
+        fields["subset"] = compound.metric.part
+    return Facts(fields=fields, metric=compound.metric, direction=compound.metric.direction)
 
 
 def _pair(text: str) -> Facts | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from leaderboard.claims.importers import words
-from leaderboard.claims.importers.grid import Grid
+from leaderboard.claims.importers.grid import Grid, cell_of
 from leaderboard.claims.importers.mapping import TableMapping
-from leaderboard.claims.importers.numbers import Reading, is_failure, read_cell
+from leaderboard.claims.importers.numbers import Number, Reading, is_failure, read_cell
 
 MAX_HEADER_ROWS = 6
 
@@ -44,6 +45,15 @@ class Readings:
         if reading is None:
             reading = self._known[id(cell)] = read_cell(cell, self._entry.brackets, self._entry.decimal_comma)
         return reading
+
+    def marked(self, row: int, column: int) -> Number | None:
+        """The one number of a cell, also behind a ± of its own."""
+        cell = self.grid.rows[row][column]
+        bare = re.sub(r"^(?:±|\+/-|\+-)\s*", "", cell.text)
+        if bare != cell.text:
+            cell = cell_of(bare, cell.line, cell.column)
+        found = read_cell(cell, self._entry.brackets, self._entry.decimal_comma).numbers
+        return found[0] if len(found) == 1 and found[0].finite else None
 
     def is_number(self, row: int, column: int) -> bool:
         return bool(self.at(row, column).numbers)

@@ -109,7 +109,7 @@ def _tokens(caption: str) -> list[str]:
     """Words, marks, arrows, and `.` where a sentence ends."""
     pieces = _TOKEN.findall(caption[:2000])
     tokens: list[str] = []
-    for piece, after in zip(pieces, [*pieces[1:], "A"], strict=True):
+    for piece, after in zip(pieces, [*pieces[1:], "A"], strict=False):
         bare = piece.rstrip(".")
         ends = bare != piece and bare.lower() not in _ABBREVIATED and (after[:1].isupper() or not after[:1].isalnum())
         tokens += [bare, "."] if ends and bare else [piece]

@@ -3,82 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
 
-from leaderboard.claims.model import SpreadKind
-
-Unit = Literal["percent", "fraction", "raw", "nats", "perplexity"]
-
-
-@dataclass(frozen=True, slots=True)
-class MetricWord:
-    """What a metric's name implies."""
-
-    name: str
-    is_share: bool = False
-    """A share of items: percent or fraction."""
-    unit: Unit = "raw"
-    is_cost: bool = False
-    """Parameters, time, memory: never the metric that a caption means."""
-
-
-def alternatives(*patterns: str) -> re.Pattern[str]:
-    """One pattern that matches any of them."""
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
-
-
-def _share(name: str, *patterns: str) -> tuple[re.Pattern[str], MetricWord]:
-    return alternatives(*patterns), MetricWord(name, is_share=True)
-
-
-def _raw(name: str, *patterns: str) -> tuple[re.Pattern[str], MetricWord]:
-    return alternatives(*patterns), MetricWord(name)
-
-
-METRICS: tuple[tuple[re.Pattern[str], MetricWord], ...] = (
-    _share("top-1", r"top ?-?1( ?-?acc(uracy)?)?", r"acc(uracy)?( ?@ ?| ?-?top ?-?)1", r"p1 acc"),
-    _share("top-5", r"top ?-?5( ?-?acc(uracy)?)?", r"acc(uracy)?( ?@ ?| ?-?top ?-?)5"),
-    _share("top-1 error", r"top ?-?1 ?-?err(or)?( rate)?", r"err(or)? ?@ ?1"),
-    _share("top-5 error", r"top ?-?5 ?-?err(or)?( rate)?", r"err(or)? ?@ ?5"),
-    _share("accuracy", r"(classification )?acc(uracy|uracies)?( rate)?"),
-    _share("error rate", r"err(or)? rate", r"misclassification( rate)?"),
-    _raw("error", r"err(or)?"),
-    _raw("loss", r"(cross[ -]?entropy |ce |nll )?loss", r"nll", r"cross[ -]?entropy",
-        r"negative log[ -]?likelihood"),
-    _raw("", r"(mse|l1|l2|huber|kl|reconstruction) loss"),
-    (alternatives(r"ppl", r"perplexity", r"perp"), MetricWord("perplexity", unit="perplexity")),
-    _raw("bits", r"bpc|bpb", r"bits[ -]per[ -](character|byte|dim)", r"bits/dim"),
-    _share("F1", r"f[ -]?1([ -]?(score|measure))?"),
-    _share("", r"(macro|micro|weighted|mean)[ -]?(f[ -]?1([ -]?(score|measure))?|precision|recall|acc(uracy)?)",
-           r"f[ -]?(score|measure)", r"f[ -]?0?5"),
-    _share("precision", r"precision", r"prec"),
-    _share("recall", r"recall", r"rec"),
-    _share("EM", r"em", r"exact[ -]match( acc(uracy)?)?"),
-    _share("AUC", r"(roc[ -]?|pr[ -]?)?auc", r"auroc", r"auprc"),
-    _share("AP50", r"m?ap[ @_-]?50"),
-    _share("AP75", r"m?ap[ @_-]?75"),
-    _share("AP", r"m?ap"),
-    _share("IoU", r"m?iou", r"jaccard"),
-    _share("Dice", r"dice", r"dsc"),
-    _share("", r"(recall|r|precision|p|hits?|hr|ndcg|mrr|map|pass|maj|acc) ?[@^] ?k?\d*"),
-    _share("", r"success( rate)?", r"win[ -]?rate", r"sensitivity|sens|tpr", r"specificity|spec|tnr"),
-    _raw("", r"mrr|ndcg|nmi|ari|mcc|kappa|r2|r\^2|pearson|spearman|kendall"),
-    _raw("RMSE", r"rmse"),
-    _raw("MSE", r"mse"),
-    _raw("MAE", r"mae"),
-    _raw("", r"wer|cer|per|ter|eer|ece|brier( score)?|mce|fid|kid|lpips|fvd|der"),
-    _raw("", r"psnr|ssim|bleu([ -]?[1-4])?|sacrebleu|rouge([ -]?(1|2|l))?|meteor|cider|spice",
-         r"bertscore|comet|chrf(\+\+)?|inception score|elo"),
-    (alternatives(
-        r"(num(ber of)? ?|# ?)?(of )?param(eter)?s?([ _]count)?", r"#p", r"model size", r"(g|m|t)?(flops?|macs?)",
-        r"latency|throughput|memory|mem|runtime|cost|speed(up)?|fps|macts|acts|seconds|hours|gpu[ -]hours",
-        r"((run|train(ing)?|inference)[ -]?)?time", r"(im(ages|gs?)?|tok(en)?s|samples)/s(ec)?",
-        r"(gpu|peak) mem(ory)?",
-     ), MetricWord("", is_cost=True)),
-    _raw("", r"reward|return|score"),
-)  # fmt: skip
-"""Pattern of the whole name → what it implies; an empty name keeps the printed one."""
+from leaderboard.claims.importers.metricwords import alternatives
 
 SPLITS = {
     "train": "train", "training": "train", "val": "validation", "valid": "validation", "validation": "validation",
@@ -177,11 +103,6 @@ UNITS = frozenset({
     "bits", "dB", "×", "x", "higher is better", "lower is better", "",
 })  # fmt: skip
 """What may stand in brackets behind a header as its unit; `(S)` is a model size, `(s)` are seconds."""
-SPREADS: dict[str, SpreadKind] = {
-    "stderr": "se", "std err": "se", "se": "se", "sem": "se", "std": "sd", "sd": "sd", "std dev": "sd", "stddev": "sd",
-    "stdev": "sd",
-}  # fmt: skip
-"""Headers of a column that holds the spread of the column before it."""
 VALUES = frozenset({"value", "values", "result", "results", "number"})
 """Headers that only say that numbers stand below them."""
 ON = frozenset(["✓", "✔", "✅", "√", "yes", "Yes", "•", "●"])

@@ -1,12 +1,12 @@
-"""What headers and captions say, by the vocabulary: metrics, splits, averages, data sets, methods, run counts."""
+"""What headers say, by the vocabulary: metrics, splits, averages, data sets, methods."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
+from leaderboard.claims.importers.metricwords import METRICS, MetricWord
 from leaderboard.claims.importers.vocabulary import (
     AVERAGE,
     BUDGET,
@@ -16,17 +16,17 @@ from leaderboard.claims.importers.vocabulary import (
     HEADS,
     IGNORED,
     METHODS,
-    METRICS,
-    NUMERALS,
-    RUNS,
     SPLITS,
     UNITS,
     WITH_DECIMALS,
-    MetricWord,
 )
-from leaderboard.claims.model import Direction, SpreadKind
+from leaderboard.claims.model import Direction
 
 _UNIT_TAIL = re.compile(r"[(\[]\s{0,3}([^()\[\]]{0,40}?)\s{0,3}[)\]]\s*$")
+_COMPONENT = re.compile(
+    r"[+\-−–]\s{0,3}[^\W\d]|(w/o?|w\.?o\.?|with|without|only|add(ing)?|removing|remove|replacing|replace|plus|minus|no)\s"
+    r"(?!of\b)"
+)
 _ARROWS_UP = "↑⬆⇑▲"
 _ARROWS_DOWN = "↓⬇⇓▼"
 
@@ -66,13 +66,15 @@ def metric_of(text: str) -> MetricWord | None:
     if not words or len(words) > 60:
         return None
     for pattern, word in METRICS:
-        if pattern.fullmatch(words):
-            return word if word.name else replace(word, name=text.strip())
+        match = pattern.fullmatch(words)
+        if match is not None:
+            part = next((found for found in match.groupdict().values() if found), "")
+            return replace(word, name=word.name or text.strip(), part=part)
     return None
 
 
 def _normal(text: str) -> str:
-    words = re.sub(r"[_*†‡§¶$]", " ", text.lower()).replace(".", " ")
+    words = re.sub(r"\.(?!\d)", " ", re.sub(r"[_*†‡§¶$]", " ", text.lower()))
     return " ".join(words.split()).strip(" :-")
 
 
@@ -102,11 +104,11 @@ def compound_of(text: str) -> Compound | None:
         if found is None and cut >= len(words) - 2:
             found, rest = metric_of(" ".join(words[:cut])), words[cut:]
         if found is not None:
-            return _qualify(found, rest, text)
+            return qualify(found, rest, text)
     return None
 
 
-def _qualify(metric: MetricWord, rest: list[str], text: str) -> Compound:
+def qualify(metric: MetricWord, rest: list[str], text: str) -> Compound:
     """`rest` stands beside the metric word: splits and `best` are taken out, a data set is the task."""
     split = aggregation = None
     left: list[str] = []
@@ -124,6 +126,11 @@ def _qualify(metric: MetricWord, rest: list[str], text: str) -> Compound:
     if is_dataset(remaining):
         return Compound(metric, metric.name, split, remaining.strip("()"), aggregation)
     return Compound(metric, " ".join(text.split()), split, None, aggregation)
+
+
+def is_component(text: str) -> bool:
+    """`+ mask loss`, `w/o KL loss`: something added or taken away, whatever it is called."""
+    return _COMPONENT.match(text.lower()) is not None
 
 
 def split_of(text: str) -> str | None:
@@ -177,117 +184,3 @@ def head_kind(text: str) -> str | None:
     """What the header over a label column says its labels are: method, model, task, metric, split."""
     words = text.lower().strip(" .:()")
     return next((kind for kind, pattern in HEADS if pattern.fullmatch(words)), None)
-
-
-def runs_in(caption: str) -> int | None:
-    """`mean over five seeds` → 5; None when the caption names no or several counts."""
-    text = caption.lower()
-    found = {match.group(1) for match in RUNS.finditer(text)}
-    if not found and re.search(r"\bsingle[ -](run|seed)|\bone (run|seed)", text):
-        return 1
-    if len(found) != 1:
-        return None
-    word = found.pop()
-    count = NUMERALS.get(word) or int(word)
-    return count if count > 0 else None
-
-
-def spread_in(caption: str) -> SpreadKind | None:
-    """What the number after ± is, when the caption says so."""
-    text = caption.lower()
-    kinds: list[tuple[SpreadKind, str]] = [
-        ("ci95", r"95 ?\\?% ?(confidence|ci\b)|confidence interval"),
-        ("se", r"standard errors?|\bstderr\b|\bs\.?e\.?m?\.?\b|std\.? err"),
-        ("sd", r"standard deviations?|\bstd(ev)?s?\b|\bst\.? ?dev|\bs\.?d\.?\b(?!p)"),
-        ("minmax", r"min[ /-]{1,3}max|range of"),
-    ]
-    found = [kind for kind, pattern in kinds if re.search(pattern, text)]
-    return found[0] if len(found) == 1 else None
-
-
-_SPREAD_SHAPE = re.compile(
-    r"\b(?:mean|average|avg\.?)s? ?[(\[] ?(?:± ?)?"
-    r"(?:std\b|sd\b|s\.d\.|st\.? ?dev|standard dev|se\b|sem\b|s\.e\.|stderr|standard err)"
-)
-_CHANGES = r"(?:improvements?|gains?|differences?|increases?|decreases?|reductions?|changes?|drops?|deltas?|δ)"
-_RELATIVE = re.compile(rf"\brel(?:\.|ative) (?:\w+ )?{_CHANGES}")
-
-
-def brackets_in(caption: str) -> Literal["spread", "delta"] | None:
-    """What a caption says of bare numbers in brackets: `mean (std)`, `(std in parentheses)`, `gains in brackets`."""
-    text = " ".join(caption.lower().split())
-    if _SPREAD_SHAPE.search(text):
-        return "spread"
-    if not any(word in text for word in ("parenthes", "bracket", "subscript")):
-        return None
-    spread, change = spread_in(text) is not None, re.search(rf"\b{_CHANGES}", text) is not None
-    return "spread" if spread and not change else "delta" if change and not spread else None
-
-
-def is_relative_in(caption: str) -> bool:
-    """Whether a caption says that printed differences are relative ones."""
-    return _RELATIVE.search(" ".join(caption.lower().split())) is not None
-
-
-def direction_in(caption: str) -> Direction:
-    """`lower is better` for the whole table, when only one of the two is said."""
-    text = caption.lower()
-    up = re.search(r"(higher|larger|bigger) (values? )?(is|are) better", text) is not None
-    down = re.search(r"(lower|smaller) (values? )?(is|are) better", text) is not None
-    if up == down:
-        return "unknown"
-    return "max" if up else "min"
-
-
-def metrics_in(caption: str) -> list[Compound]:
-    """Metrics that a caption speaks of, in order: `test loss / accuracy` → loss, accuracy, both on test."""
-    words = re.sub(r"[,;:()|/]", " ", caption[:2000]).split()
-    found: list[Compound] = []
-    at = 0
-    last_end = -1
-    while at < len(words):
-        length, metric = _metric_at(words, at)
-        if metric is not None:
-            before = [
-                word for word in words[max(0, at - 2) : at] if split_of(word) or word.lower() in {"best", "final"}
-            ]
-            item = _qualify(metric, before, metric.name)
-            joined = found and not before and all(word in ("and", "&", "%", "or") for word in words[last_end:at])
-            found.append(replace(item, split=found[-1].split, aggregation=found[-1].aggregation) if joined else item)
-            last_end = at + length
-        at += length
-    first: dict[str, Compound] = {}
-    for item in found:
-        first.setdefault(item.name, item)
-    return list(first.values())
-
-
-def _metric_at(words: list[str], at: int) -> tuple[int, MetricWord | None]:
-    """The longest metric name of up to four words that starts here, and its length in words."""
-    for length in (4, 3, 2, 1):
-        phrase = " ".join(words[at : at + length]).rstrip(".")
-        metric = metric_of(phrase)
-        if metric is not None and _names_itself(phrase, metric):
-            return min(length, len(words) - at), metric
-    return 1, None
-
-
-def _names_itself(phrase: str, metric: MetricWord) -> bool:
-    """Whether the phrase can only be the metric: short words such as `rec` or `map` must be in capitals."""
-    named = metric.name != phrase.strip() or phrase in {
-        "loss",
-        "accuracy",
-        "error",
-        "perplexity",
-        "precision",
-        "recall",
-        "top-1",
-        "top-5",
-    }
-    return not metric.is_cost and named and (len(phrase) > 3 or phrase.isupper())
-
-
-def dataset_in(caption: str) -> str | None:
-    """The one known data set that a caption names, as it writes it; None when it names none or several."""
-    found = [word.strip(".,;:()") for word in caption[:2000].split() if is_dataset(word)]
-    return found[0] if len(set(found)) == 1 else None

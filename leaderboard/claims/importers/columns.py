@@ -1,0 +1,267 @@
+"""What the columns of one block of a table hold, by their headings and by what stands below them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from leaderboard.claims.importers import words
+from leaderboard.claims.importers.axes import Axes
+from leaderboard.claims.importers.facts import Facts
+from leaderboard.claims.importers.grid import Cell
+from leaderboard.claims.importers.labels import Labels, named
+from leaderboard.claims.importers.layout import Readings
+from leaderboard.claims.importers.spreads import Attached, attached_by
+from leaderboard.claims.importers.vocabulary import ON
+from leaderboard.claims.model import Direction
+
+
+@dataclass
+class Column:
+    """One column by its headings."""
+
+    path: str
+    """All headings, the lowest last."""
+    facts: Facts
+    use: str
+    """`numbers`, `attached` (to the numbers beside it), `description` (of the row), `label`, `text`, `ignored`, `skip`."""
+    label: str
+    """The lowest heading without arrows and unit."""
+    levels: list[tuple[str, str]] = field(default_factory=list)
+    """Each heading and the kind of its axis, from the top."""
+    attached: Attached | None = None
+
+
+class Columns:
+    """The columns behind the labels of one block."""
+
+    def __init__(self, labels: Labels, axes: Axes, first: int, told: str | None) -> None:
+        """`first` is the column behind the labels; `told` is the metric that mapping, corner or caption give."""
+        self.labels, self.axes, self.told = labels, axes, told
+        self.grid, self.block, self.entry = labels.grid, labels.block, labels.entry
+        self.readings: Readings = labels.readings
+        self.notes: list[str] = []
+        self.all = {column: self._column(column) for column in range(first, self.grid.columns)}
+        if not axes.columns_stated and self.told_by_mapping is None:
+            self._own_metrics()
+        self._metrics_of_averages()
+
+    @property
+    def told_by_mapping(self) -> object:
+        return self.entry.metric or self.entry.scope.metric
+
+    def _column(self, column: int) -> Column:
+        levels: list[tuple[str, str]] = []
+        path: list[str] = []
+        last: Cell | None = None
+        for depth, row in enumerate(self.block.header):
+            cell = self.grid.rows[row][column]
+            if cell is last or not cell.text:
+                continue
+            last = cell
+            path.append(cell.text)
+            if not self._is_axis_word(cell):
+                text = f"{self.axes.head}={cell.text}" if self.axes.head else cell.text
+                levels.append((text, self.axes.column(depth)))
+        label = words.label_of(self.labels.lowest(column)).text
+        found = Column(" / ".join(path), self._facts(levels), "", label, levels)
+        found.use = self._use(column, found)
+        return found
+
+    def _facts(self, levels: list[tuple[str, str]]) -> Facts:
+        facts = Facts()
+        for text, kind in levels:
+            facts = self.labels.facts(text, kind).over(facts)
+        return facts
+
+    def _is_axis_word(self, cell: Cell) -> bool:
+        return words.head_kind(cell.text) in ("method", "task", "model", "metric") and cell.column_span > 1
+
+    def _use(self, column: int, found: Column) -> str:
+        headings = [self.grid.rows[row][column].text for row in self.block.header]
+        if any(text in self.entry.skip_columns for text in headings if text):
+            return "skip"
+        lowest = self.labels.lowest(column)
+        if lowest in self.entry.labels or lowest in self.entry.roles:
+            return "numbers"
+        found.attached = self._attached(column, found.label)
+        if found.attached is not None:
+            return "attached"
+        if self._is_switch(column):
+            return "description"
+        if described := self._described(column, found.label):
+            return described
+        if self.labels.plain(lowest).metric is not None or self._is_measured(column):
+            return "numbers"
+        if words.head_kind(found.label) in ("metric", "task", "split"):
+            return "label"
+        if any(_is_text(self.grid.rows[row][column].text) for row in self.block.rows):
+            self.notes.append(f"column {lowest or column + 1!r} holds no numbers and was left out")
+        return "text"
+
+    def _is_measured(self, column: int) -> bool:
+        return any(self.readings.is_measured(row, column) for row in self.block.rows)
+
+    def _is_switch(self, column: int) -> bool:
+        """A column of check marks, a component that is on or off, whatever its heading is called."""
+        texts = {self.grid.rows[row][column].text for row in self.block.rows}
+        return bool(texts & ON) and not self._is_measured(column)
+
+    def _attached(self, column: int, label: str) -> Attached | None:
+        """What the column adds to the numbers beside it, where its cells can be that."""
+        attached = attached_by(label)
+        if attached is None:
+            return Attached("spread") if self._begins_with_marks(column) else None
+        texts = [self.grid.rows[row][column].text for row in self.block.rows]
+        given = [text.lstrip("±+-/ ") for text in texts if _is_text(text)]
+        if attached.what == "runs":
+            counts = bool(given) and all(text.isdecimal() for text in given)
+            return attached if counts and (not attached.needs_spread or self._has_spreads()) else None
+        if attached.of and not self._can_be_of(column, attached, label):
+            return None
+        return attached if any(character.isdigit() for text in given for character in text) else None
+
+    def _can_be_of(self, column: int, attached: Attached, label: str) -> bool:
+        """Whether a heading that names its numbers finds them; `Acc. ± std` alone heads numbers with their spread."""
+        others = [other for other in range(self.grid.columns) if other != column and self._names(other, attached.of)]
+        apart = "±" not in label and "(" not in label
+        return bool(others) or (apart and words.compound_of(attached.of) is not None)
+
+    def _names(self, column: int, name: str) -> bool:
+        """Whether the lowest heading of a column is this name, or another word for the same metric."""
+        text = words.label_of(self.labels.lowest(column)).text
+        if plain_name(text) == plain_name(name):
+            return True
+        a, b = words.compound_of(text), words.compound_of(name)
+        return a is not None and b is not None and (a.name, a.split, a.task) == (b.name, b.split, b.task)
+
+    def numbers_of(self, column: int) -> list[int]:
+        """The columns whose numbers an attached column belongs to: one for a spread, all of its group for runs."""
+        attached, levels = self.all[column].attached, self.all[column].levels[:-1]
+        numbers = [other for other, found in self.all.items() if found.use == "numbers"]
+        beside = [other for other in numbers if self.all[other].levels[:-1] == levels]
+        if attached is None or attached.what == "bound":
+            return []
+        if attached.what == "runs":
+            return beside or numbers
+        if attached.of:
+            named = [other for other in numbers if self._names(other, attached.of)]
+            near = [other for other in named if other in beside]
+            return near if len(near) == 1 else named if len(named) == 1 else []
+        before = [other for other in numbers if other < column]
+        return before[-1:] or numbers[:1]
+
+    def _begins_with_marks(self, column: int) -> bool:
+        """Whether all cells of a column begin with ±, so that it holds spreads."""
+        texts = [self.grid.rows[row][column].text for row in self.block.rows]
+        marked = [text for text in texts if text.startswith(("±", "+/-", "+-"))]
+        return bool(marked) and len(marked) == sum(map(_is_text, texts))
+
+    def _has_spreads(self) -> bool:
+        cells = (cell for row in self.block.rows for cell in self.grid.rows[row])
+        headings = (words.label_of(self.labels.lowest(column)).text for column in range(self.grid.columns))
+        return any("±" in cell.text for cell in cells) or any(
+            found is not None and found.what == "spread" for found in map(attached_by, headings)
+        )
+
+    def _described(self, column: int, label: str) -> str:
+        """`ignored` or `description` by the header; decimals say that the column measures something after all."""
+        if words.is_ignored(label):
+            use, told = "ignored", "says nothing about the numbers and was left out"
+        elif words.is_description(label) and words.metric_of(label) is None and not self._is_one_of_many(label):
+            use, told = "description", "was taken to describe its row"
+        else:
+            return ""
+        found = [number for row in self.block.rows for number in self.readings.at(row, column).numbers]
+        decimals = sum("." in number.printed and not number.suffix for number in found)
+        if decimals * 2 > len(found) and not words.describes_in_decimals(label):
+            return ""
+        if found:
+            self.notes.append(f"column {label!r} {told}")
+        return use
+
+    def _is_one_of_many(self, label: str) -> bool:
+        """A single letter among single letters, `A D W`, names a domain and not a setting."""
+        others = {self.labels.lowest(column) for column in range(self.grid.columns)}
+        return len(label) == 1 and sum(len(text) == 1 and text.isalpha() for text in others) > 2
+
+    def numbers(self) -> list[Column]:
+        """The columns of numbers, in order."""
+        return [column for column in self.all.values() if column.use == "numbers"]
+
+    def _own_metrics(self) -> None:
+        """Where the headings of a block are metrics, one that no word explains is a metric of its own."""
+        unknown = [column for column in self.numbers() if self._level(column) is not None]
+        arrows = {_arrow(column.levels[level][0]) for column in unknown for level in [self._level(column) or 0]}
+        arrows.discard("unknown")
+        known = [column.facts for column in self.numbers() if _is_named_metric(column)]
+        conflict = len(arrows) > 1
+        averaged = any(column.facts.is_average for column in self.numbers())
+        if self.told is not None:
+            shown = conflict or any(facts.fields.get("metric") == self.told for facts in known)
+        else:
+            shown = bool(known) or conflict or (bool(arrows) and not averaged)
+        for column in unknown if shown else []:
+            level = self._level(column) or 0
+            text = column.levels[level][0]
+            if self.told is not None and conflict and not known and _arrow(text) == "unknown":
+                continue
+            metric = named(text, "metric")
+            facts = Facts()
+            for depth, (heading, kind) in enumerate(column.levels):
+                facts = (metric if depth == level else self.labels.facts(heading, kind)).over(facts)
+            column.facts = facts
+
+    def _level(self, column: Column) -> int | None:
+        """Which of the headings may be a metric that no word explains: the one with an arrow, else the lowest."""
+        facts = column.facts
+        if facts.metric is not None or "metric" in facts.fields or facts.parts or facts.role or facts.is_average:
+            return None
+        bare = [
+            level for level, (text, kind) in enumerate(column.levels)
+            if kind == "task" and text not in self.entry.labels and self.labels.plain(text).residual
+        ]  # fmt: skip
+        pointed = [level for level in bare if _arrow(column.levels[level][0]) != "unknown"]
+        lowest = [level for level in bare if level == len(column.levels) - 1]
+        return next(iter(pointed or lowest), None)
+
+    def _metrics_of_averages(self) -> None:
+        """An average without a metric under a header of metrics has that of all of the columns beside it."""
+        parts = [column.facts for column in self.numbers() if not column.facts.is_average and not column.facts.role]
+        measured = [facts for facts in parts if facts.metric is None or not (facts.metric.is_cost or _is_rank(facts))]
+        names = {(facts.fields.get("metric"), facts.fields.get("split")) for facts in measured}
+        if len(names) != 1 or None in {name for name, _ in names}:
+            return
+        shared = measured[0]
+        fields = {key: shared.fields[key] for key in ("metric", "split") if key in shared.fields}
+        for column in self.numbers():
+            if column.facts.is_average and "metric" not in column.facts.fields:
+                column.facts = column.facts.over(Facts(fields, shared.metric, shared.direction, shared.percent))
+
+
+def plain_name(text: str) -> str:
+    """A heading for comparison: lower case, without dots and underscores."""
+    return " ".join(re.sub(r"[_.]", " ", text.lower()).split())
+
+
+def _is_named_metric(column: Column) -> bool:
+    """Whether the heading is the name of a metric and of nothing else."""
+    facts = column.facts
+    metric = facts.metric
+    return (
+        metric is not None and not metric.is_cost and not _is_rank(facts) and not facts.role and not facts.is_average
+        and not {"task", "aggregation"} & set(facts.fields)
+    )  # fmt: skip
+
+
+def _is_rank(facts: Facts) -> bool:
+    return facts.metric is not None and facts.metric.direction != "unknown"
+
+
+def _arrow(text: str) -> Direction:
+    return words.label_of(text).direction
+
+
+def _is_text(text: str) -> bool:
+    """Whether a cell says something in words (not only `±` or an arrow)."""
+    return any(character.isalnum() for character in text)

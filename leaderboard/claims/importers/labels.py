@@ -1,0 +1,87 @@
+"""What the labels of one block of a table mean: its own abbreviations, the mapping, then the words of the field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from leaderboard.claims.importers import words
+from leaderboard.claims.importers.facts import Facts, facts_of
+from leaderboard.claims.importers.grid import Grid
+from leaderboard.claims.importers.layout import Block, Readings
+from leaderboard.claims.importers.mapping import TableMapping
+from leaderboard.claims.importers.vocabulary import VALUES
+
+
+class Labels:
+    """Facts of the labels of one block."""
+
+    def __init__(self, grid: Grid, block: Block, readings: Readings, entry: TableMapping) -> None:
+        self.grid, self.block, self.readings, self.entry = grid, block, readings, entry
+        self._letters = self._precision_and_recall() | self._errors()
+
+    def plain(self, text: str) -> Facts:
+        """Facts of a label that no axis and no mapping explains."""
+        return facts_of(self._letters.get(text, text))
+
+    def facts(self, text: str, kind: str) -> Facts:
+        """Facts of a label on an axis of the given kind; the mapping's `labels` and `roles` come first."""
+        role = self.entry.roles.get(text)
+        given = self.entry.labels.get(text)
+        if given is not None:
+            fields = {key: value for key, value in given.model_dump().items() if value is not None}
+            return Facts(fields, words.metric_of(fields.get("metric", "")), role=role)
+        if kind == "skip" or text.lower() in VALUES:
+            return Facts()
+        facts = self.plain(text)
+        if kind in ("method", "model") and not facts.parts and facts.metric is None and facts.role != "delta":
+            facts = replace(named(text, kind), role=facts.role)
+        elif kind == "metric" and facts.metric is None and not facts.parts:
+            facts = replace(named(text, kind), role=facts.role)
+        elif facts.residual:
+            fields = {**facts.fields, kind: facts.residual} if kind not in facts.fields else facts.fields
+            facts = replace(facts, fields=fields, residual="")
+        return replace(facts, role=role) if role else facts
+
+    def lowest(self, column: int) -> str:
+        """The lowest header over a column."""
+        texts = (self.grid.rows[row][column].text for row in reversed(self.block.header))
+        return next((text for text in texts if text), "")
+
+    def _precision_and_recall(self) -> dict[str, str]:
+        """`P` and `R` are precision and recall where both stand in a header beside an F-score."""
+        texts = {cell.text for row in self.block.header for cell in self.grid.rows[row]}
+        has_score = any(words.metric_of(text) is not None for text in texts if text[:1] in ("F", "f")) or "F" in texts
+        return {"P": "precision", "R": "recall", "F": "F1"} if {"P", "R"} <= texts and has_score else {}
+
+    def _errors(self) -> dict[str, str]:
+        """A bare `Error` is the error rate where it stands beside accuracy and most rows add up to a whole."""
+        found: dict[str, dict[str, int]] = {"accuracy": {}, "error": {}}
+        for column in range(self.grid.columns):
+            facts = facts_of(self.lowest(column))
+            if facts.metric is not None and facts.metric.name in found and "task" not in facts.fields:
+                found[facts.metric.name].setdefault(facts.fields.get("split", ""), column)
+        letters = {}
+        for split, wrong in found["error"].items():
+            right = found["accuracy"].get(split)
+            if right is not None and self._add_up(right, wrong):
+                text = self.lowest(wrong)
+                letters[text] = f"{text.partition('(')[0].strip()} rate"
+        return letters
+
+    def _add_up(self, right: int, wrong: int) -> bool:
+        """Whether the numbers of two columns add up to a whole in most rows."""
+        rows = self.block.rows
+        pairs = [(self.readings.at(row, right).numbers, self.readings.at(row, wrong).numbers) for row in rows]
+        sums = [
+            Decimal(a[0].printed) + Decimal(b[0].printed) for a, b in pairs if a and b and a[0].finite and b[0].finite
+        ]
+        whole = sum(any(abs(total - one) <= one / 200 for one in (1, 100)) for total in sums)
+        return bool(sums) and whole * 2 >= len(sums)
+
+
+def named(text: str, kind: str) -> Facts:
+    """A label that is the name of a method, task or metric, whatever words are in it; its arrow and unit are kept."""
+    plain = facts_of(text)
+    name = words.label_of(text).text if kind == "metric" else text
+    return Facts({kind: name}, direction=plain.direction, percent=plain.percent)
