@@ -75,7 +75,7 @@ FAMILIES = (
     _known(r"(?:n?r?(?:oot )?mean squared?(?: log)? error|mean abs\w* error|median abs\w* error)", "min", 0),
     _known(r"[nr]?rmse|rmsle|n?mse|n?mae|medae|mbe|rms|rse|rrse|rae|rmsd|rmsf|abs[ -]?rel|sq[ -]?rel|rmse ?log|si ?log|"
            r"log10|l[12](?: (?:error|distance|norm))?|(?:relative|rel\.?) l[12](?: error)?", "min", 0),
-    _known(r"(?:[a-z]+[- ])?(?:mpjpe|mpvpe|pve|pvpe)|epe|aepe|rpe|rte|rre|nme|reproj\w* error|tre|"
+    _known(r"(?:[a-z]+[- ])?(?:mpjpe|mpvpe|pve|pvpe)|epe|aepe|rpe|rre|nme|reproj\w* error|tre|"
            r"(?:min)?[- ]?[af]de\S*|mate|mase|maoe|mave|maae|angular error|geodesic (?:error|distance)|"
            r"(?:navigation|trajectory|localization|pose|rotation|translation|tracking|prediction|reconstruction) error",
            "min", 0),
