@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from leaderboard.claims.importers import words
+from leaderboard.claims.importers import captions, words
 from leaderboard.claims.importers.facts import Facts
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.mapping import TableMapping
+from leaderboard.claims.importers.mentions import directions_in, metric_named
 from leaderboard.claims.importers.numbers import Number
 from leaderboard.claims.importers.readings import TO_BASELINE, rule_in
 from leaderboard.claims.model import Claim, Delta, Direction, Rule, Scope, Spread, SpreadKind, Where
@@ -27,6 +29,8 @@ class Spot:
     column: int
     block: int
     difference: Literal["", "row", "column"] = ""
+    role: Literal["row", "column"] = "column"
+    """The axis whose heading gives the role; numbers along the other one belong together."""
 
 
 @dataclass
@@ -54,6 +58,8 @@ class Context:
     relative: bool
     rule: Rule | None = None
     """How the caption says that the baseline of each difference is chosen."""
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+    """Metric, lower case → which way is better, as the caption says."""
 
 
 def of_compound(item: words.Compound) -> Facts:
@@ -71,16 +77,17 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     facts = Facts({key: value for key, value in entry.scope.model_dump().items() if value is not None})
     if isinstance(entry.metric, str):
         facts = Facts({**facts.fields, "metric": entry.metric}, words.metric_of(entry.metric))
-    elif "metric" not in facts.fields and len(said := words.metrics_in(grid.caption)) == 1:
-        facts = facts.over(of_compound(said[0]))
-    facts = replace(facts, percent="%" in grid.caption, direction=words.direction_in(grid.caption))
-    task = words.dataset_in(grid.caption)
+    elif "metric" not in facts.fields and (said := metric_named(grid.caption)) is not None:
+        facts = facts.over(of_compound(said.found))
+    facts = replace(facts, percent=captions.says_percent(grid.caption), direction=captions.direction_in(grid.caption))
+    task = captions.dataset_in(grid.caption)
     if task is not None and not any("task" in draft.facts.fields for draft in drafts):
         facts = facts.over(Facts({"task": task}))
-    n = entry.n if entry.n is not None else words.runs_in(grid.caption)
-    spread = entry.spread or words.spread_in(grid.caption) or "unknown"
+    n = entry.n if entry.n is not None else captions.runs_in(grid.caption)
+    spread = entry.spread or captions.spread_in(grid.caption) or "unknown"
     return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts),
-                   entry.relative or words.is_relative_in(grid.caption), rule_in(grid.caption))  # fmt: skip
+                   entry.relative or captions.is_relative_in(grid.caption), rule_in(grid.caption),
+                   directions_in(grid.caption))  # fmt: skip
 
 
 def _baseline(caption: str, drafts: list[Draft]) -> str | None:
@@ -134,7 +141,8 @@ def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str
     number, facts = draft.number, draft.facts
     optional: dict[str, Any] = {"n": number.n or context.n, "items": entry.items, "role": facts.role}
     if facts.role is not None:
-        optional["group"] = f"{draft.where.table}/{draft.where.row}"
+        line = draft.where.column if draft.spot.role == "row" else draft.where.row
+        optional["group"] = f"{draft.where.table}/{line}"
     if number.spread is not None:
         optional["spread"] = Spread(printed=number.spread, kind=draft.spread_kind or context.spread, ddof=entry.ddof)
     if deltas := _deltas(draft, context):
@@ -147,7 +155,7 @@ def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str
         where=draft.where,
         unit=entry.unit or _unit(draft, shares),
         rounding=entry.rounding,
-        direction=_direction(facts, entry),
+        direction=_direction(facts, entry, context),
         **{key: value for key, value in optional.items() if value is not None},
     )
 
@@ -173,11 +181,14 @@ def _scope(draft: Draft) -> dict[str, str]:
     return fields
 
 
-def _direction(facts: Facts, entry: TableMapping) -> Direction:
+def _direction(facts: Facts, entry: TableMapping, context: Context) -> Direction:
     """Which way is better, only where an arrow, the caption or the mapping says it; the checks know common metrics."""
     if facts.role == "delta":
         return "unknown"
-    return entry.directions.get(facts.fields.get("metric", "")) or facts.direction
+    metric = facts.fields.get("metric", "")
+    if facts.direction != "unknown" and metric not in entry.directions:
+        return facts.direction
+    return entry.directions.get(metric) or context.directions.get(metric.lower(), "unknown")
 
 
 def _unit(draft: Draft, shares: dict[str, str]) -> Any:

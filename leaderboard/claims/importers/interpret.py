@@ -106,7 +106,8 @@ class _Reader:
             above = row
             for column, found in columns.all.items():
                 if found.use == "numbers" and (row, column) not in self.grid.covered:
-                    spot = Spot(row, column, len(self.axes), _difference(found.facts, facts))
+                    role: Literal["row", "column"] = "row" if facts.role and not found.facts.role else "column"
+                    spot = Spot(row, column, len(self.axes), _difference(found.facts, facts), role)
                     self._cell(spot, label, found.path, found.facts.over(facts.over(corner)))
             for column, found in columns.all.items():
                 if found.attached is not None and found.use == "attached":

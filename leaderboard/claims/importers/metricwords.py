@@ -47,6 +47,8 @@ def _raw(name: str, *patterns: str, is_plain: bool = False) -> Entry:
 
 PART = r"bb|bbox|box|b|mk|mask|m|segm?|kpt?|keypoints?|small|medium|large|s|l|r|c|f|novel|base|all|3d|bev"
 """Which boxes, masks or categories an AP is taken over, as a superscript or a word."""
+PARTS = {"b": "box", "bb": "box", "bbox": "box", "mk": "mask", "seg": "mask", "segm": "mask"}
+"""One word for each way to write a part."""
 _FIFTY, _SEVENTY_FIVE = r"(?:0?\.50?|50)", r"(?:0?\.75|75)"
 _COCO = rf"{_FIFTY} ?[:–-] ?(?:0?\.05 ?: ?)?(?:0?\.95|95)"
 
@@ -103,7 +105,7 @@ METRICS: tuple[Entry, ...] = (
     _raw("MAE", r"mae", is_plain=True),
     _raw("", r"[sw]?mape|wmape|mase|nrmse|nmse|rmsle|crps|msis|abs ?rel|sq ?rel|epe|aepe|(pa-?)?mpjpe|mpvpe|add-s",
         r"wer|cer|eer|mcd|rtf|dnsmos|hd[ -]?95|as?sd|nsd|min ?dcf"),
-    _raw("", r"(word|character|phoneme|equal|diari[sz]ation|translation|token) error( rate)?"),
+    _raw("", r"(word|character|phoneme|equal|diari[sz]ation|translation|token) error( rates?)?"),
     _raw("", r"per|der|ter", is_plain=True),
     _raw("", r"mrr|nmi|ari|mcc|r2|r\^2", r"(quadratic )?(weighted )?kappa|qwk|c-?index",
         r"(pearson|spearman|kendall)('?s)?( ?([rρτ]|rho|tau|corr(elation)?|correlation coefficient))?",

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from leaderboard.claims.importers.metricwords import METRICS, MetricWord
+from leaderboard.claims.importers.metricwords import METRICS, PARTS, MetricWord
 from leaderboard.claims.importers.vocabulary import (
     AVERAGE,
     BUDGET,
@@ -69,7 +69,7 @@ def metric_of(text: str) -> MetricWord | None:
         match = pattern.fullmatch(words)
         if match is not None:
             part = next((found for found in match.groupdict().values() if found), "")
-            return replace(word, name=word.name or text.strip(), part=part)
+            return replace(word, name=word.name or text.strip(), part=PARTS.get(part, part))
     return None
 
 
