@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -60,6 +60,17 @@ class Budget(Parameters):
     The whole batch at once when absent."""
 
     @model_validator(mode="after")
+    def _has_one_length(self) -> Budget:
+        if self.epochs is not None and self.steps is not None:
+            raise ValueError(
+                f"a budget is given in epochs or in steps; found epochs: {self.epochs} and steps: {self.steps} "
+                "(one may come from the task's file: set it to null)"
+            )
+        if self.epochs is None and self.steps is None:
+            raise ValueError("a budget needs epochs or steps; found neither")
+        return self
+
+    @model_validator(mode="after")
     def _micro_batches_fill_a_batch(self) -> Budget:
         if self.micro_batch is not None and self.batch_size % self.micro_batch:
             raise ValueError(f"micro_batch {self.micro_batch} does not divide batch_size {self.batch_size}")
@@ -69,13 +80,15 @@ class Budget(Parameters):
         """Optimiser steps for a training set of that many examples (last partial batch of an epoch kept)."""
         if self.steps is not None:
             return self.steps
-        if self.epochs is None:
-            raise ValueError("a budget needs epochs or steps")
+        assert self.epochs is not None
         return self.epochs * self.steps_per_epoch(examples)
 
     def steps_per_epoch(self, examples: int) -> int:
         """Batches in one pass; the last one may be smaller on disk but is filled from the next pass."""
         return -(-examples // self.batch_size)
+
+
+Coefficient = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Optimizer(Parameters):
@@ -89,8 +102,8 @@ class Optimizer(Parameters):
     """Decay coefficient."""
     decay_vectors: bool = True
     """Whether biases, norms and other parameters of one dimension are decayed too."""
-    betas: tuple[float, float] = (0.9, 0.999)
-    """Adam's moment coefficients."""
+    betas: tuple[Coefficient, Coefficient] = (0.9, 0.999)
+    """Adam's moment coefficients, each at least 0 and below 1."""
     epsilon: float = Field(default=1e-8, gt=0)
     """Adam's denominator offset."""
     momentum: float = Field(default=0.0, ge=0, lt=1)

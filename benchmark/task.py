@@ -12,6 +12,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from pydantic import model_validator
+
 from benchmark.parameters import Budget, Metric, Optimizer, Parameters
 
 if TYPE_CHECKING:
@@ -97,6 +99,26 @@ class Task(Parameters, ABC):
     """Optimiser and its schedule."""
     budget: Budget
     """Length of training."""
+
+    @model_validator(mode="after")
+    def _schedule_fits_the_budget(self) -> Task:
+        steps = self._steps()
+        needed = self.optimizer.warmup_steps + self.optimizer.cooldown_steps
+        if steps is not None and needed > steps:
+            raise ValueError(
+                f"warmup_steps and cooldown_steps take {needed} steps, but training has {steps}: the learning rate "
+                "would never reach its peak"
+            )
+        return self
+
+    def _steps(self) -> int | None:
+        """Steps of training; None where the size of the training set cannot be told (yet)."""
+        if self.budget.steps is not None:
+            return self.budget.steps
+        try:
+            return self.budget.total_steps(self.training_size())
+        except Exception:  # a family's own checks, which come later, say what is wrong
+            return None
 
     # --- facts, no torch -------------------------------------------------------------------------------------
 

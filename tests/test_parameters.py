@@ -53,3 +53,22 @@ def test_a_schedule_over_the_whole_run_does_not_wait_for_the_warm_up():
 
 def test_held_rates_change_once_per_group():
     assert rates(6, schedule_over="whole", hold_steps=3) == pytest.approx([0.8] * 3 + [0.4] * 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"epochs": 3, "steps": 600}, "in epochs or in steps; found epochs: 3 and steps: 600"),
+        ({}, "needs epochs or steps; found neither"),
+        ({"steps": None}, "found neither"),
+    ],
+)
+def test_a_budget_has_exactly_one_length(given, told):
+    with pytest.raises(ValidationError, match=told):
+        Budget(batch_size=4, **given)
+
+
+@pytest.mark.parametrize("betas", [(1.0, 0.9), (0.9, 1.0), (-0.1, 0.9)])
+def test_betas_that_never_forget_or_are_negative_are_refused(betas):
+    with pytest.raises(ValidationError, match="betas"):
+        Optimizer(learning_rate=1.0, betas=betas)

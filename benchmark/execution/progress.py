@@ -26,6 +26,7 @@ class Screen:
 
     def __init__(self, board: Board) -> None:
         self.board = board
+        self._measured = False
 
     def __enter__(self) -> Screen:
         return self
@@ -35,6 +36,7 @@ class Screen:
 
     def deciding(self, shapes: int) -> None:
         """See `benchmark.execution.pool.Listener`."""
+        self._measured = True  # and what pays compiled is compiled by now
         self.note(f"Measuring which way of execution pays for {counted(shapes, 'shape')} of model")
 
     def dispatching(self, stacks: Sequence[Stack]) -> None:
@@ -45,6 +47,8 @@ class Screen:
         listed = ", ".join(f"{count} × {name}" for name, count in modes.most_common())
         cells = sum(len(stack.cells) for stack in stacks)
         self.note(f"Training {counted(cells, 'cell')} in {counted(len(stacks), 'stack')} ({listed})")
+        if not self._measured and any(stack.mode.compiled for stack in stacks):
+            self.note("Compiling first, unless it was done before: up to two minutes for each shape of model")
 
     def ended(self, outcome: Outcome) -> None:
         """See `benchmark.execution.pool.Listener`."""
