@@ -189,9 +189,11 @@ DESCRIPTIONS = re.compile(
     r"(?:#|num(?:ber)?(?: of)?|n[ _])? ?(?:layers?|heads?|blocks?|shots?|tokens?|samples?|experts?|clusters?|steps|"
     r"prototypes?|neighbou?rs?|views?|classes|parameters?|params?)|depth|width|rank r|hidden(?: dim\w*)?|"
     r"dim(?:ension)?|"
-    r"[kmndtlhbrp]|(?:loss )?weight|ratio|scale|noise(?: (?:rate|level|ratio))?|pruning(?: ratio)?|step size|top-?[kp]"
+    r"(?:loss )?weight|ratio|scale|noise(?: (?:rate|level|ratio))?|pruning(?: ratio)?|step size|top-?[kp]"
 )
 """Hyper-parameters: rows and columns that describe the others."""
+LETTERS = frozenset("KNTMLDHRknmldhr")
+"""Names of hyper-parameters where the numbers are whole."""
 LONGEST = 60
 """Characters of a name beyond which it is a sentence."""
 RANK = re.compile(r"(?:(?:avg|average|mean|median|overall|friedman)\.?[ -])?rank(?:ing)?s?\.?")
@@ -234,8 +236,9 @@ def is_rank(claim: Claim) -> bool:
 
 def describes(claim: Claim) -> bool:
     """Whether the number is a hyper-parameter's value: its row, column or method is called like one."""
-    names = (claim.scope.method, claim.scope.task, claim.where.row, claim.where.column)
-    return any(name and DESCRIPTIONS.fullmatch(tidied(name)) for name in names)
+    names = {claim.scope.method, claim.scope.task, claim.where.row, claim.where.column} - {None, ""}
+    whole = claim.printed.isdigit()
+    return any(DESCRIPTIONS.fullmatch(tidied(name)) or (whole and name in LETTERS) for name in names)
 
 
 def measure(claim: Claim) -> str | None:

@@ -2,111 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
 
-from leaderboard.checks.evidence import Evidence, Number, fold, relate
+from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import slip
-from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict, cell
-from leaderboard.checks.numbers import Interval, Reported, exactly, parse, show, weighted_sum
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.numbers import Interval, exactly, parse, show, weighted_sum
 from leaderboard.checks.registry import check
 from leaderboard.checks.verdicts import judge, report
 from leaderboard.checks.weights import common_weight
+from leaderboard.checks.wholes import Average, averages, mean, mean_fits
 from leaderboard.claims.model import Rounding
 
-NAMES = frozenset({"avg", "avg.", "average", "mean"})
-"""Headings taken for an average when no role says so."""
-SUMMARY = re.compile(
-    r"(best|worst|peak|max(imum)?|min(imum)?|median|std|sd|std\.? dev(iation)?)\.?( (seed|run|epoch))?"
-)
-"""Headings of columns that sum the others up in another way, and so are no part of an average."""
 MOST_SUBSETS = 1 << 12
-
-
-@dataclass(frozen=True)
-class Average:
-    """A printed average and its parts."""
-
-    whole: Number
-    parts: tuple[Reported, ...]
-    names: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    weights: tuple[Fraction, ...] | None
-    """Stated weights, or the sizes of the parts; None: unknown."""
-    certain: bool
-    """Whether the source says that these are the parts, or only the headings suggest it."""
-    paired: bool = False
-    """Whether cells of two metrics are among them: the average lies in their range, its formula is not known."""
-
-    def spans(self, policy: Rounding | None = None) -> list[Interval]:
-        """The parts as intervals."""
-        return [part.interval(policy) for part in self.parts]
-
-
-def averages(evidence: Evidence) -> Iterator[Average]:
-    """Averages by role, by heading, and means of listed runs."""
-    for group in evidence.groups.values():
-        for whole in group.get("average", ()):
-            if parts := group.get("part"):
-                yield of(whole, parts, certain=True)
-    for whole in evidence.numbers:
-        if whole.claim.role is None and _called_average(whole):
-            where = whole.claim.where
-            row = [n for n in evidence.by_row[(where.table, where.row)] if _beside(n, whole)]
-            pairs = [] if whole.scope.metric else _pairs(row)
-            parts = [n for n in row if n in pairs or fold(n.scope.metric) == fold(whole.scope.metric)]
-            if len(parts) > 1:
-                yield of(whole, parts, certain=False, paired=bool(pairs))
-        if whole.claim.values:
-            yield from _of_runs(whole)
-
-
-def of(whole: Number, parts: list[Number], certain: bool, paired: bool = False) -> Average:
-    """An average over cells."""
-    stated = [n.claim.weight or (str(n.claim.items) if n.claim.items else None) for n in parts]
-    weights = None if None in stated else tuple(Fraction(str(weight).replace(",", "")) for weight in stated)
-    return Average(
-        whole,
-        tuple(n.reported for n in parts),
-        tuple(n.scope.task or n.claim.where.column for n in parts),
-        (cell(whole.claim), *(cell(n.claim) for n in parts)),
-        weights,
-        certain,
-        paired,
-    )
-
-
-def _called_average(number: Number) -> bool:
-    return fold(number.scope.task) in NAMES or (number.scope.task is None and fold(number.claim.where.column) in NAMES)
-
-
-def _beside(number: Number, whole: Number) -> bool:
-    """Another column of the same row that may be a part."""
-    a, b = number.scope, whole.scope
-    summary = _called_average(number) or SUMMARY.fullmatch(fold(a.task) or fold(number.claim.where.column))
-    return number is not whole and a.method == b.method and not summary and not relate(a, b).differ
-
-
-def _pairs(row: list[Number]) -> list[Number]:
-    """Numbers of cells such as `91.0/87.7`: one task with several metrics beside tasks with none."""
-    metrics: dict[str, list[Number]] = defaultdict(list)
-    for number in row:
-        if number.scope.task and number.scope.metric:
-            metrics[fold(number.scope.task)].append(number)
-    return [number for numbers in metrics.values() if len(numbers) > 1 for number in numbers]
-
-
-def _of_runs(whole: Number) -> Iterator[Average]:
-    runs = [parse(text, whole.claim.rounding) for text in whole.claim.values]
-    parts = tuple(run for run in runs if run is not None)
-    if len(parts) == len(runs) > 1:
-        names = tuple(f"run {position}" for position in range(1, len(parts) + 1))
-        yield Average(whole, parts, names, (cell(whole.claim),), None, True)
 
 
 @check("AVG-RANGE", 8, "an average outside the range of its parts", Severity.ERROR)
@@ -114,7 +26,8 @@ def average_range(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Whatever the weights, an average lies between its smallest and its greatest part.
 
     Formula: min(xᵢ) − u ≤ A ≤ max(xᵢ) + u. Holds for equal, weighted, nested, geometric and harmonic means alike.
-    Severity: an error where the parts are stated to be all of them; a warning where the heading only suggests it.
+    Severity: an error where the source states the parts, or where other averages of the same row or column are the
+    mean of theirs; a warning where only the heading suggests them.
     An average of one part is left to AVG. Source: Mercor-Intelligence/archipelago#8 (8.4 over 12.9, 14.7, 12.9).
     Power: only averages outside the range. Blind spot: parts that are not printed.
     """
@@ -125,24 +38,35 @@ def average_range(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         verdict, policy = judge(partial(in_range, average), average.whole.claim.rounding)
         if verdict is Verdict.PASS:
             tally.ok()
-            continue
-        values = [part.value for part in average.parts]
-        low, high = min(values), max(values)
-        printed = average.whole.reported.text
-        side = f"below its smallest part {show(low)}" if average.whole.reported.value < low else (
-            f"above its greatest part {show(high)}"
-        )  # fmt: skip
-        yield report(
-            "AVG-RANGE",
-            Severity.ERROR if average.certain else Severity.WARNING,
-            verdict,
-            policy,
-            f"average {printed} lies {side}",
-            average.cells,
-            f"{len(values)} parts from {show(low)} to {show(high)}; {printed} stands for {average.whole.interval()}",
-            [Explanation("a part is not printed", "then it would have to lie beyond the average", not average.certain)],
-            pattern="averages out of range",
-        )
+        elif average.loose and any(_other_scale(average, average.whole.interval())):
+            tally.skip("another scale than its parts")
+        else:
+            yield _out_of_range(average, verdict, policy)
+
+
+def _out_of_range(average: Average, verdict: Verdict, policy: Rounding) -> Finding:
+    whole, values = average.whole.reported, [part.value for part in average.parts]
+    low, high = min(values), max(values)
+    side = f"below its smallest part {show(low)}" if whole.value < low else f"above its greatest part {show(high)}"
+    equal = mean(average.spans(), [Fraction(1)] * len(values))
+    middle = sum(values, Fraction(0)) / len(values)
+    others = f"; {average.fitting} other averages beside it are the mean of theirs" if average.fitting else ""
+    return report(
+        "AVG-RANGE",
+        Severity.ERROR if average.is_sure else Severity.WARNING,
+        verdict,
+        policy,
+        f"average {whole.text} lies {side}",
+        average.cells,
+        f"{len(values)} parts from {show(low)} to {show(high)}, mean {show(middle, max(whole.decimals, 0) + 1)}; "
+        f"{whole.text} stands for {average.whole.interval()}{others}",
+        [
+            Explanation("a part is not printed", "then it would have to lie beyond the average", not average.is_sure),
+            slip("average", whole, lambda other: equal.meets(other.interval()), middle),
+        ],
+        nearest=() if average.loose else (show(middle, max(whole.decimals, 0)),),
+        pattern="averages out of range",
+    )
 
 
 def in_range(average: Average, policy: Rounding | None = None) -> bool:
@@ -167,8 +91,8 @@ def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     entries = list(averages(evidence))
     weighting = _weightings(entries)
     for entry in entries:
-        if entry.paired:
-            tally.skip("cells with two numbers among the parts")
+        if entry.loose:
+            tally.skip("which of the numbers beside it are its parts is not told")
             continue
         verdict, policy = judge(partial(mean_fits, entry), entry.whole.claim.rounding)
         if verdict is Verdict.PASS:
@@ -194,18 +118,6 @@ def _weightings(entries: list[Average]) -> dict[tuple[str, ...], tuple[Fraction,
         if common is not None:
             found[layout] = (common[0], f"{common[1]} of {len(same)} averages of the table")
     return found
-
-
-def mean_fits(average: Average, policy: Rounding | None = None) -> bool:
-    """Whether the average can be the mean of its parts, equally weighted or by their weights."""
-    spans, whole = average.spans(policy), average.whole.interval(policy)
-    options = [[Fraction(1)] * len(spans), *([list(average.weights)] if average.weights else [])]
-    return any(mean(spans, weights).meets(whole) for weights in options)
-
-
-def mean(spans: list[Interval], weights: list[Fraction]) -> Interval:
-    """Weighted mean of intervals."""
-    return weighted_sum(spans, weights).scale(1 / sum(weights, Fraction(0)))
 
 
 def _no_average(
@@ -286,8 +198,10 @@ def _left_out(average: Average, whole: Interval) -> Explanation:
             fitting.append(" and ".join(names[i] for i in left))
     if not fitting:
         return Explanation("one or two parts left out", f"none of {tried} ways fits", False)
-    shown = "; ".join(fitting[:3])
-    return Explanation("parts left out", f"without {shown} ({len(fitting)} of {tried} ways fit)", True)
+    shown = ", or ".join(f"without {name}" for name in fitting[:3])
+    ways_fit = f"{len(fitting)} of {tried} ways to leave out one or two"
+    told = f"{shown}, the mean of the others prints as {average.whole.reported.text} ({ways_fit})"
+    return Explanation("parts left out", told, True)
 
 
 def _nested(average: Average) -> Interval | None:

@@ -1,0 +1,236 @@
+"""Averages and their parts: stated by role, suggested by a heading, or over listed runs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from leaderboard.checks.evidence import Evidence, Number, fold, relate
+from leaderboard.checks.finding import Cell, cell
+from leaderboard.checks.metrics import describes, family, is_rank, measure
+from leaderboard.checks.numbers import Interval, Reported, parse, weighted_sum
+from leaderboard.claims.model import Rounding
+
+NAMES = frozenset({"avg", "avg.", "average", "mean", "overall average", "macro avg", "macro avg.", "macro average"})
+"""Headings taken for an average when no role says so."""
+SUMMARY = re.compile(
+    r"(best|worst|peak|max(imum)?|min(imum)?|median|std|sd|std\.? dev(iation)?|h|hm|h-?mean|harmonic mean|gain|Δ|δ)\.?"
+    r"( (seed|run|epoch))?"
+)
+"""Headings of columns that sum the others up in another way, and so are no part of an average."""
+
+
+@dataclass(frozen=True)
+class Average:
+    """A printed average and its parts."""
+
+    whole: Number
+    parts: tuple[Reported, ...]
+    names: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    weights: tuple[Fraction, ...] | None
+    """Stated weights, or the sizes of the parts; None: unknown."""
+    certain: bool
+    """Whether the source says that these are the parts, or only the headings suggest it."""
+    loose: bool = False
+    """Whether only their range is known to bound the average: which of them it is the mean of is not."""
+    fitting: int = 0
+    """Other averages of the same row or column that are the mean of the same parts."""
+
+    def spans(self, policy: Rounding | None = None) -> list[Interval]:
+        """The parts as intervals."""
+        return [part.interval(policy) for part in self.parts]
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether these are the parts, by the source's word or because the other averages beside it bear it out."""
+        return self.certain or self.fitting > 0
+
+
+def averages(evidence: Evidence) -> Iterator[Average]:
+    """Averages by role, by heading, and means of listed runs."""
+    for group in evidence.groups.values():
+        for whole in group.get("average", ()):
+            if parts := group.get("part"):
+                yield of(whole, parts, certain=True)
+    for line in _lines(evidence).values():
+        yield from _read(line)
+    for whole in evidence.numbers:
+        if whole.claim.values:
+            yield from _of_runs(whole)
+
+
+def of(whole: Number, parts: list[Number], certain: bool, loose: bool = False) -> Average:
+    """An average over cells."""
+    stated = [n.claim.weight or (str(n.claim.items) if n.claim.items else None) for n in parts]
+    weights = None if None in stated else tuple(Fraction(str(weight).replace(",", "")) for weight in stated)
+    return Average(
+        whole,
+        tuple(n.reported for n in parts),
+        tuple(n.scope.task or n.claim.where.column for n in parts),
+        (cell(whole.claim), *(cell(n.claim) for n in parts)),
+        weights,
+        certain,
+        loose,
+    )
+
+
+def mean_fits(average: Average, policy: Rounding | None = None) -> bool:
+    """Whether the average can be the mean of its parts, equally weighted or by their weights."""
+    spans, whole = average.spans(policy), average.whole.interval(policy)
+    options = [[Fraction(1)] * len(spans), *([list(average.weights)] if average.weights else [])]
+    return any(mean(spans, weights).meets(whole) for weights in options)
+
+
+def mean(spans: list[Interval], weights: list[Fraction]) -> Interval:
+    """Weighted mean of intervals."""
+    return weighted_sum(spans, weights).scale(1 / sum(weights, Fraction(0)))
+
+
+@dataclass
+class Line:
+    """The averages of one column, or of one row, each with every reading of what it is the average of."""
+
+    wholes: list[Number]
+    readings: list[dict[str, list[Number]]]
+    plain: bool
+    """Whether the place of the averages leaves no doubt about the parts of one metric."""
+
+
+def _lines(evidence: Evidence) -> dict[tuple[str, ...], Line]:
+    """Averages that a heading names, by table and heading."""
+    lines: dict[tuple[str, ...], Line] = {}
+    for whole in evidence.numbers:
+        if whole.claim.role is not None or is_rank(whole.claim):
+            continue
+        where = whole.claim.where
+        if fold(where.row) in NAMES:
+            for key, readings, plain in _row_readings(evidence, whole):
+                _add(lines, (where.table, "row", where.row, *key), whole, readings, plain)
+        elif _called_average(whole):
+            row = [n for n in evidence.by_row[(where.table, where.row)] if _beside(n, whole)]
+            _add(
+                lines, (where.table, "column", where.column, fold(whole.scope.metric)), whole, _of_row(row, whole), True
+            )
+    return lines
+
+
+def _add(
+    lines: dict[tuple[str, ...], Line], key: tuple[str, ...], whole: Number, readings: dict[str, list[Number]],
+    plain: bool,
+) -> None:  # fmt: skip
+    if any(len(parts) > 1 for parts in readings.values()):
+        line = lines.setdefault(key, Line([], [], plain))
+        line.wholes.append(whole)
+        line.readings.append(readings)
+
+
+def _read(line: Line) -> Iterator[Average]:
+    """The averages of a line under the reading that most of them bear out."""
+    if any("pairs" in readings for readings in line.readings):
+        for whole, readings in zip(line.wholes, line.readings, strict=True):
+            parts = readings.get("pairs") or next(iter(readings.values()))
+            if len(parts) > 1:
+                yield of(whole, parts, certain=False, loose="pairs" in readings)
+        return
+    names = dict.fromkeys(name for readings in line.readings for name in readings)
+    best: list[Average] = []
+    fitting, chosen = -1, ""
+    for name in names:
+        entries = [
+            of(whole, readings[name], certain=False)
+            for whole, readings in zip(line.wholes, line.readings, strict=True)
+            if len(readings.get(name, ())) > 1
+        ]
+        count = sum(map(mean_fits, entries))
+        if count > fitting and entries:
+            best, fitting, chosen = entries, count, name
+    borne_out = 2 * fitting >= len(best)
+    loose = not borne_out and not (line.plain and chosen == "same metric")
+    yield from (replace(entry, loose=loose, fitting=fitting - mean_fits(entry) if borne_out else 0) for entry in best)
+
+
+def _called_average(number: Number) -> bool:
+    return fold(number.scope.task) in NAMES or (number.scope.task is None and fold(number.claim.where.column) in NAMES)
+
+
+def _beside(number: Number, whole: Number) -> bool:
+    """Another column of the same row that may be a part."""
+    a, b = number.scope, whole.scope
+    return number is not whole and a.method == b.method and _may_be_part(number) and not relate(a, b).differ
+
+
+def _may_be_part(number: Number) -> bool:
+    """Whether a number is a measurement of its own: no summary of others, no rank, no difference."""
+    name = fold(number.scope.task) or fold(number.claim.where.column)
+    summary = _called_average(number) or SUMMARY.fullmatch(name) or number.claim.role in {"average", "delta"}
+    return not summary and not is_rank(number.claim)
+
+
+def _of_row(row: list[Number], whole: Number) -> dict[str, list[Number]]:
+    """What an average may be the average of: all of its own metric, all scores, or those of the commonest metric."""
+    same = [n for n in row if fold(n.scope.metric) == fold(whole.scope.metric)]
+    if whole.scope.metric:
+        return {"same metric": same}
+    if pairs := _pairs(row):
+        return {"pairs": [n for n in row if n in pairs or not n.scope.metric]}
+    readings = {"same metric": same} if len(same) > 1 else {}
+    scores = [n for n in row if not _is_no_score(n)]
+    common = Counter(fold(n.scope.metric) for n in scores if n.scope.metric).most_common(1)
+    readings["all scores"] = scores
+    if common:
+        readings[common[0][0]] = [n for n in scores if fold(n.scope.metric) == common[0][0]]
+    return readings
+
+
+def _is_no_score(number: Number) -> bool:
+    """Costs, perplexities and other quantities that no average of percentages holds, and hyper-parameters."""
+    known = family(measure(number.claim))
+    return describes(number.claim) or (known is not None and known.direction == "min" and not known.proportion)
+
+
+def _row_readings(evidence: Evidence, whole: Number) -> Iterator[tuple[tuple[str, ...], dict[str, list[Number]], bool]]:
+    """An average row over the rows above it, or all rows of the column; below it where none is above."""
+    where = whole.claim.where
+    column = [n for n in evidence.by_table[where.table] if n.claim.where.column == where.column]
+    labels = [n.claim.where.row for n in column if n.claim.where.row]
+    rows = [n for n in column if fold(n.claim.where.row) not in NAMES]
+    if not where.column or len(set(labels)) < len(rows):
+        return
+    at = next(position for position, n in enumerate(column) if n is whole)
+    breaks = [position for position, n in enumerate(column) if fold(n.claim.where.row) in NAMES]
+    before = max((position for position in breaks if position < at), default=-1)
+    block = column[before + 1 : at] or [n for n in column[at + 1 :] if fold(n.claim.where.row) not in NAMES]
+    readings = {
+        "same metric": [n for n in block if _is_row_part(n, whole)],
+        "all rows": [n for n in rows if _is_row_part(n, whole)],
+    }
+    yield (str(breaks.index(at)),), readings, len(breaks) == 1 and whole.scope.task is not None
+
+
+def _is_row_part(number: Number, whole: Number) -> bool:
+    """Another row of the same column that may be a part."""
+    a, b = number.scope, whole.scope
+    named = SUMMARY.fullmatch(fold(number.claim.where.row)) is not None
+    alike = fold(a.metric) == fold(b.metric) or not b.metric
+    return alike and not named and _may_be_part(number) and not _is_no_score(number) and not relate(a, b).differ
+
+
+def _pairs(row: list[Number]) -> list[Number]:
+    """Numbers of cells such as `91.0/87.7`: one task with several metrics beside tasks with none."""
+    metrics: dict[str, list[Number]] = defaultdict(list)
+    for number in row:
+        if number.scope.task and number.scope.metric:
+            metrics[fold(number.scope.task)].append(number)
+    return [number for numbers in metrics.values() if len(numbers) > 1 for number in numbers]
+
+
+def _of_runs(whole: Number) -> Iterator[Average]:
+    runs = [parse(text, whole.claim.rounding) for text in whole.claim.values]
+    parts = tuple(run for run in runs if run is not None)
+    if len(parts) == len(runs) > 1:
+        names = tuple(f"run {position}" for position in range(1, len(parts) + 1))
+        yield Average(whole, parts, names, (cell(whole.claim),), None, True)
