@@ -113,9 +113,9 @@ def chosen_on_test(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     """A metric with a direction whose value is the best over training instead of the last.
 
     Formula: (a) its name, title or description says best (maximum, selected, ...) over epochs, steps or checkpoints,
-    and no validation or held-out examples: an error where it names the test or evaluation examples, else a warning;
-    (b) on every one of at least three seeds the final is the best finite point of the curve of the same name to the
-    last bit, and not its last point: a warning.
+    and no validation or held-out examples: an error where it names the test or evaluation examples, else a warning,
+    and only a note unless it is the primary metric, which ranks the task; (b) on every one of at least three seeds the
+    final is the best finite point of the curve of the same name to the last bit, and not its last point: a warning.
     Source: as above. Power: (a) complete for what is declared; (b) misses selection by another metric.
     Blind spot: a selection that is neither declared nor visible in a curve of the same name.
     """
@@ -124,7 +124,9 @@ def chosen_on_test(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
             severity = declared(metric)
             seen = [group for group in groups if _is_best(evidence, group, metric)]
             if severity is not None and groups:
-                yield _chosen(task.name, metric, severity, "declared as the best over training", groups)
+                ranks = task.primary is not None and task.primary.name == metric.name
+                grave = severity if ranks else Severity.INFO
+                yield _chosen(task.name, metric, grave, "declared as the best over training", groups)
             elif seen:
                 yield _chosen(task.name, metric, Severity.WARNING, "the best point of each curve, not the last", seen)
             else:

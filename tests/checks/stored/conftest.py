@@ -59,7 +59,16 @@ class Chosen(Base):
     def metrics(self):
         best = Metric(name="best_accuracy", title="Best accuracy", direction="max", unit="percent",
                       description="greatest accuracy over the epochs on the test examples")
-        return (*super().metrics(), best)
+        return (best, *super().metrics())
+
+
+@task("chosen_beside")
+class ChosenBeside(Chosen):
+    """Ranks by the last epoch, and reports such a number beside it."""
+
+    def metrics(self):
+        best, *others = super().metrics()
+        return (*others, best)
 
 
 @task("held_out")

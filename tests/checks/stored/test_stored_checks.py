@@ -202,6 +202,15 @@ def test_final_that_is_the_last_of_its_curve_passes(world: World) -> None:
     assert findings(world, "DB-TESTSEL") == []
 
 
+def test_a_number_chosen_on_test_is_an_error_where_it_ranks_and_a_note_beside_another(world: World) -> None:
+    world.spec(tasks=["chosen"])
+    world.fill()
+    assert only(world, "DB-TESTSEL").severity is Severity.ERROR
+    world.spec(tasks=["chosen_beside"])
+    world.fill()
+    assert only(world, "DB-TESTSEL").severity is Severity.INFO
+
+
 def test_of_the_shipped_metrics_only_the_best_epoch_of_vision_is_selected_on_test() -> None:
     from benchmark.spec.load import load_experiment
 
