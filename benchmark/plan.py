@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -53,7 +53,7 @@ class PlannedCell:
     reason: str
     """`new`, `failed before (timeout)`, `forced`, `reused from run ...`, or why it is not run."""
     cell: Cell | None = None
-    """None when it cannot be resolved (`skip`, `broken`)."""
+    """None when no cell can be made of it (`skip`, `broken`); a cell that only waits for its data is there."""
 
     @property
     def label(self) -> str:
@@ -234,6 +234,7 @@ class Planner:
         self.seen: dict[str, PlannedCell] = {}
         self.resolved: dict[tuple[str, str], dict[str, Any]] = {}
         self.answers: dict[tuple[str, str], tuple[Action, str] | None] = {}
+        self.data: dict[str, tuple[Action, str] | None] = {}
 
     def plan(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> PlannedCell:
         """One line."""
@@ -245,9 +246,21 @@ class Planner:
         if (found := self.answers[key]) is not None:
             return self.line(task, initializer, seed, *found)
         cell = self.cell(task, initializer, seed)
-        planned = self.line(task, initializer, seed, *self.decide(cell), cell)
+        action, reason = self.decide(cell)
+        if action == "run" and (lacking := self.lacking_data(task)) is not None:
+            return self.line(task, initializer, seed, *lacking, cell)
+        planned = self.line(task, initializer, seed, action, reason, cell)
         self.seen.setdefault(cell.id, planned)
         return planned
+
+    def lacking_data(self, task: ResolvedTask) -> tuple[Action, str] | None:
+        """Why nothing can be trained on a task here; asked for cells without numbers alone, once for each task.
+
+        Numbers are shown and reused wherever the data is that they were made from.
+        """
+        if task.name not in self.data:
+            self.data[task.name] = no_data(task)
+        return self.data[task.name]
 
     def cell(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> Cell:
         """A resolved cell with its id; of a pair's cells only the seed differs."""
@@ -293,15 +306,25 @@ def matches(rule: Any, task: str, initializer: str, seed: int) -> bool:
 
 
 def obstacle(task: ResolvedTask, initializer: ResolvedInitializer) -> tuple[Action, str] | None:
-    """Why a task cannot be run with an initialiser, at any seed; None when it can."""
+    """Why a task cannot be run with an initialiser, at any seed and wherever its data is; None when it can."""
     if task.skipped is not None:
         return "skip", task.skipped
-    started = initializer.by_task.get(task.name)
-    if task.task is None or started is None:
+    trained, started = task.task, initializer.by_task.get(task.name)
+    if trained is None or started is None:
         return "broken", f"broken plugin: {task.broken or initializer.broken}"
+    return told(lambda: started.unsupported(trained))
+
+
+def no_data(task: ResolvedTask) -> tuple[Action, str] | None:
+    """Why a task cannot be trained for want of data; None when it can."""
+    return None if task.task is None else told(task.task.missing_data)
+
+
+def told(ask: Callable[[], str | None]) -> tuple[Action, str] | None:
+    """What a family answers as an action; third-party code may raise anything and must not stop the other cells."""
     try:
-        reason = task.task.missing_data() or started.unsupported(task.task)
-    except Exception as error:  # third-party code may raise anything; it must not stop the other cells
+        reason = ask()
+    except Exception as error:
         return "broken", f"failed while planning with {type(error).__name__}: {error}"
     return None if reason is None else ("skip", reason)
 

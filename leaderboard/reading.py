@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import BenchError, StoreError
 from benchmark.parameters import Metric
-from leaderboard.aggregate import Grid, Layout, PlannedCell, SeedResult, TaskFacts, build_grid
+from leaderboard.aggregate import MISSING, Grid, Layout, PlannedCell, SeedResult, TaskFacts, build_grid
 
 if TYPE_CHECKING:
     import duckdb
 
+    from benchmark.plan import PlannedCell as Line
     from benchmark.plan import Selection
     from benchmark.registry import Registry
     from benchmark.spec.load import LoadedExperiment
@@ -73,21 +74,14 @@ def grid_of_experiment(store: Store, experiment: LoadedExperiment, part: Selecti
     from benchmark.plan import build_plan
 
     plan = build_plan(experiment, selection=part)
-    lines = plan.cells
-    tasks = {line.task for line in lines}
-    planned = [
-        PlannedCell(line.task, line.initializer, line.seed, line.cell.id)
-        if line.cell is not None
-        else PlannedCell(line.task, line.initializer, line.seed, "", "broken", line.reason)
-        for line in lines
-        if line.cell is not None or line.action == "broken"
-    ]
-    skipped = {(line.task, line.initializer): line.reason for line in lines if line.action == "skip"}
+    stored = read_results(store, [line.cell.id for line in plan.cells if line.cell is not None])
+    planned, skipped = planned_and_skipped(plan.cells, stored)
+    tasks = {line.task for line in plan.cells}
     spec = experiment.experiment
     folder = experiment.path.parent
     return build_grid(
         planned,
-        read_results(store, [cell.cell_id for cell in planned]),
+        stored,
         [facts(task.name, task.task, task.title, task.primary) for task in experiment.tasks if task.name in tasks],
         experiment=spec.name,
         profile=experiment.profile,
@@ -98,6 +92,26 @@ def grid_of_experiment(store: Store, experiment: LoadedExperiment, part: Selecti
         part=plan.selection,
         notes=[f"Part of the experiment ({part}); name the spec to see all of it"] if part else (),
     )
+
+
+def planned_and_skipped(
+    lines: Sequence[Line], stored: Collection[str]
+) -> tuple[list[PlannedCell], dict[tuple[str, str], str]]:
+    """Cells with a place in a mean, and (task, initialiser) → why cells have none.
+
+    Cells that lack only their data here have one as soon as another seed of theirs was trained anywhere: what is
+    shown is what the store has, and what its mean lacks.
+    """
+    begun = {(line.task, line.initializer) for line in lines if line.cell is not None and line.cell.id in stored}
+    planned, skipped = [], {}
+    for line in lines:
+        pair = (line.task, line.initializer)
+        if line.action == "skip" and not (line.cell is not None and pair in begun):
+            skipped[pair] = line.reason
+            continue
+        state = ("broken", line.reason) if line.action == "broken" else (MISSING, None)
+        planned.append(PlannedCell(*pair, line.seed, line.cell.id if line.cell else "", *state))
+    return planned, skipped
 
 
 def layouts(spec: Experiment) -> list[Layout]:

@@ -85,6 +85,37 @@ def test_cells_that_cannot_be_run_say_why(load):
     assert found["far", "plain", 1] == ("skip", "no data; run bench data fetch far")
 
 
+def test_only_cells_that_would_be_trained_ask_for_data(load, monkeypatch):
+    loaded = load("tasks: [toy]\ninitializers: [plain, picky]\n")
+    first, second, *_ = (cell.id for cell in build_plan(loaded).to_run())
+    monkeypatch.setattr(type(loaded.tasks[0].task), "missing_data", lambda task: "no data; run bench data fetch far")
+    plan = build_plan(loaded, {first: "run-7"}, {second: "failed"})
+    assert [line.action for line in plan.cells] == ["reuse", "skip", "skip", "skip"]
+    assert {line.reason for line in plan.with_action("skip")} == {"no data; run bench data fetch far"}
+    assert plan.cells[1].cell.id == second
+    assert plan.to_run() == ()
+    assert build_plan(loaded, {first: "run-7"}, force=True).cells[0].action == "skip"
+
+
+def test_a_task_that_fails_when_asked_for_data_keeps_its_finished_cells(load, monkeypatch):
+    loaded = load("tasks: [toy]\ninitializers: [plain]\n")
+    first, _ = (cell.id for cell in build_plan(loaded).to_run())
+
+    def fail(task):
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(type(loaded.tasks[0].task), "missing_data", fail)
+    plan = build_plan(loaded, {first: "run-7"})
+    assert [line.action for line in plan.cells] == ["reuse", "broken"]
+    assert plan.cells[1].reason == "failed while planning with OSError: the disk is gone"
+
+
+def test_two_names_of_one_cell_wait_for_the_same_data(load, monkeypatch):
+    loaded = load("tasks: toy\ninitializers: [plain, {name: plain, as: same, parameters: {gain: 1}}]\n")
+    monkeypatch.setattr(type(loaded.tasks[0].task), "missing_data", lambda task: "no data")
+    assert {line.action for line in build_plan(loaded).cells} == {"skip"}
+
+
 def test_only_included_cells_are_run(load):
     plan = build_plan(load("tasks: toy\ninitializers: [plain, picky]\ninclude: [{initializer: plain}, {seed: 1}]\n"))
     found = reasons(plan)

@@ -14,9 +14,8 @@ from benchmark.cost import devices
 from benchmark.cost.devices import Device
 from benchmark.cost.rates import Rates
 from benchmark.cost.work import Work
-from benchmark.identity import hash_resolved, resolved_cell
 from benchmark.parameters import Budget
-from benchmark.plan import Plan, PlannedCell
+from benchmark.plan import Plan
 from benchmark.train.grouping import shape_key, stack_key
 
 FILE_BYTES = 5800
@@ -128,20 +127,9 @@ def cells_to_train(plan: Plan) -> dict[str, Cell]:
     """Cells by id that have no numbers yet: those a run would train, and those it skips for want of data."""
     cells = {line.cell.id: line.cell for line in plan.with_action("run") if line.cell}
     for line in plan.with_action("skip"):
-        cell = waiting_for_data(plan, line)
-        if cell is not None:
-            cells.setdefault(cell.id, cell)
+        if line.cell is not None:
+            cells.setdefault(line.cell.id, line.cell)
     return cells
-
-
-def waiting_for_data(plan: Plan, line: PlannedCell) -> Cell | None:
-    """The cell of a skipped line that would be run if its data were there."""
-    task = plan.loaded.task(line.task).task
-    started = plan.loaded.initializer(line.initializer).by_task.get(line.task)
-    if task is None or started is None or line.reason != task.missing_data() or started.unsupported(task) is not None:
-        return None
-    identity = hash_resolved(resolved_cell(task, started, line.profile, line.seed))
-    return Cell(identity, line.task, line.initializer, line.seed, line.profile, task, started)
 
 
 def _by_task(cells: Iterable[Cell]) -> dict[str, list[Cell]]:

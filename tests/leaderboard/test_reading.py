@@ -29,6 +29,36 @@ def test_stored_cells_are_found_by_id_under_any_name(experiment, store, record):
     assert group.counts("accuracy") == {"missing": 2}
 
 
+def test_finished_cells_are_shown_where_their_data_is_not(experiment, store, record, monkeypatch):
+    store.write_shard([record("default", 0, {"accuracy": 70.0}), record("default", 1, {}, status="failed")])
+    monkeypatch.setattr(
+        type(experiment.tasks[0].task), "missing_data", lambda task: "no data; run bench data fetch far"
+    )
+    grid = load_grid(store, experiment)
+    group = grid.group("toy", "default")
+    assert group.values("accuracy") == {0: 70.0}
+    assert group.counts("accuracy") == {"failed": 1, "missing": 1}
+    assert grid.group("toy", "mask").skipped == "no data; run bench data fetch far"
+    text = render_leaderboard(store, experiment, "markdown")
+    assert "mask × toy skipped: no data; run bench data fetch far." in text
+    assert "1 of 3 cells" in text
+
+
+def test_without_a_spec_too_cells_are_shown_where_their_data_is_not(experiment, store, record, monkeypatch, tmp_path):
+    store.write_shard([record(name, 0, {"accuracy": 70.0}) for name in ("default", "mask")])
+    ids = tuple(line.cell.id for line in build_plan(experiment).cells)
+    store.save_run(
+        RunRecord(
+            "run1", ("bench", "run", str(experiment.path)), "2026-01-01T00:00:00Z", experiment="demo",
+            profile="compact", spec={"seeds": [0, 1, 2]}, source=experiment.text, cell_ids=ids,
+        )
+    )  # fmt: skip
+    monkeypatch.setattr(type(experiment.tasks[0].task), "missing_data", lambda task: "no data")
+    grid = load_grid(store)
+    assert grid.title == "A demonstration"
+    assert grid.group("toy", "mask").values("accuracy") == {0: 70.0}
+
+
 def test_nan_counts_as_diverged_and_failures_by_their_status(experiment, store, record):
     store.write_shard([record("mask", 0, {"accuracy": math.nan}), record("mask", 1, {}, status="timeout")])
     assert load_grid(store, experiment).group("toy", "mask").counts("accuracy") == {
