@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Key = tuple[str, str, str]
 """Task, metric and method, folded to lower case."""
 
-OTHER_FIELDS = ("split", "model", "budget", "subset", "aggregation")
+OTHER_FIELDS = ("split", "model", "budget", "subset", "setting", "aggregation")
 """Fields of the scope beyond the key that may tell two numbers apart."""
 
 
@@ -244,7 +244,9 @@ def relate(a: Scope, b: Scope) -> Relation:
     for name in OTHER_FIELDS:
         left, right = fold(getattr(a, name)), fold(getattr(b, name))
         if left and right:
-            if left != right:
+            if name == "setting" and left != right:
+                (unknown if _is_within(left, right) else differ).append(name)
+            elif left != right:
                 differ.append(name)
         elif left or right:
             unknown.append(name)
@@ -252,3 +254,9 @@ def relate(a: Scope, b: Scope) -> Relation:
             unknown.append(name)
             neither.append(name)
     return Relation(tuple(differ), tuple(unknown), tuple(neither))
+
+
+def _is_within(a: str, b: str) -> bool:
+    """Whether one of two lists of conditions states all of the other, so that nothing contradicts."""
+    left, right = ({part.strip() for part in text.split(";")} for text in (a, b))
+    return left <= right or right <= left

@@ -12,7 +12,7 @@ from benchmark.parameters import Parameters
 from leaderboard.claims.cells import Cell, parse_cell
 from leaderboard.claims.model import Claim, Delta, Scope, Spread, Where
 
-ScopeField = Literal["task", "metric", "method", "split", "model", "budget", "subset", "aggregation"]
+ScopeField = Literal["task", "metric", "method", "split", "model", "budget", "subset", "setting", "aggregation"]
 Axis = Literal[ScopeField, "none"]
 """What the headings of an axis name: a field of the scope, or nothing."""
 

@@ -30,6 +30,8 @@ class Scope(Parameters):
     budget: str | None = None
     """Training budget, for example `300 epochs`."""
     subset: str | None = None
+    setting: str | None = None
+    """Conditions that no other field says, separated by semicolons: `5 shot`, `20 % label noise`, `pgd 20`."""
     aggregation: str | None = None
     """`mean`, `best`, `single run`, `ensemble` ..."""
 
@@ -158,7 +160,7 @@ class TextClaim(Parameters):
     tables: tuple[str, ...] = ()
     """Tables it speaks of; empty: all."""
     line: int | None = Field(default=None, gt=0)
-    split: str | None = None
+    splits: tuple[str, ...] = ()
     every_metric: bool = False
     """Whether it says "on all metrics"."""
 
@@ -199,6 +201,8 @@ class ClaimSet(Parameters):
     """What an importer could not turn into a claim: place, text and reason."""
     notes: tuple[str, ...] = ()
     """How an importer took what the source leaves open: columns left out, files not followed, macros not defined."""
+    captions: Mapping[str, str] = {}
+    """Table → its caption, as far as an importer read it."""
 
     def find(
         self, *, task: str | None = None, initializer: str | None = None, metric: str | None = None

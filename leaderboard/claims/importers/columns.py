@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from leaderboard.claims.importers import words
 from leaderboard.claims.importers.axes import Axes
@@ -233,7 +233,7 @@ class Columns:
         if len(names) != 1 or None in {name for name, _ in names}:
             return
         shared = measured[0]
-        fields = {key: shared.fields[key] for key in ("metric", "split") if key in shared.fields}
+        fields = {key: value for key, value in shared.fields.items() if key in ("metric", "split")}
         for column in self.numbers():
             if column.facts.is_average and "metric" not in column.facts.fields:
                 column.facts = column.facts.over(Facts(fields, shared.metric, shared.direction, shared.percent))

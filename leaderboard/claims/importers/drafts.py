@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from leaderboard.claims.importers import captions, words
+from leaderboard.claims.importers import captions, conditions, words
 from leaderboard.claims.importers.facts import Facts
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.mapping import TableMapping
@@ -58,6 +58,7 @@ class Context:
     relative: bool
     rule: Rule | None = None
     """How the caption says that the baseline of each difference is chosen."""
+    items: int | None = None
     directions: Mapping[str, Direction] = field(default_factory=dict)
     """Metric, lower case → which way is better, as the caption says."""
 
@@ -83,11 +84,30 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     task = captions.dataset_in(grid.caption)
     if task is not None and not any("task" in draft.facts.fields for draft in drafts):
         facts = facts.over(Facts({"task": task}))
+    facts = facts.over(_conditions(grid.caption, drafts))
     n = entry.n if entry.n is not None else captions.runs_in(grid.caption)
     spread = entry.spread or captions.spread_in(grid.caption) or "unknown"
     return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts),
                    entry.relative or captions.is_relative_in(grid.caption), rule_in(grid.caption),
-                   directions_in(grid.caption))  # fmt: skip
+                   entry.items if entry.items is not None else _items(grid.caption, drafts), directions_in(grid.caption))  # fmt: skip
+
+
+def _conditions(caption: str, drafts: list[Draft]) -> Facts:
+    """The budget, model and setting that the caption states."""
+    labels = dict.fromkeys(text for draft in drafts for text in (draft.where.row, draft.where.column))
+    found = {
+        "budget": conditions.budget_in(caption),
+        "model": conditions.model_in(caption, list(labels)),
+        "setting": conditions.setting_in(caption),
+    }
+    return Facts({name: value for name, value in found.items() if value is not None})
+
+
+def _items(caption: str, drafts: list[Draft]) -> int | None:
+    """The number of test items in the caption, where all numbers of the table are about one data set."""
+    tasks = {draft.facts.fields.get("task") for draft in drafts}
+    splits = {draft.facts.fields.get("split") for draft in drafts}
+    return conditions.items_in(caption) if len(tasks) == len(splits) == 1 else None
 
 
 def _baseline(caption: str, drafts: list[Draft]) -> str | None:
@@ -139,7 +159,7 @@ def _share_units(drafts: list[Draft]) -> dict[str, str]:
 
 def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str, str], styled: bool) -> Claim:
     number, facts = draft.number, draft.facts
-    optional: dict[str, Any] = {"n": number.n or context.n, "items": entry.items, "role": facts.role}
+    optional: dict[str, Any] = {"n": number.n or context.n, "items": context.items, "role": facts.role}
     if facts.role is not None:
         line = draft.where.column if draft.spot.role == "row" else draft.where.row
         optional["group"] = f"{draft.where.table}/{line}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from leaderboard.claims.importers import words
 from leaderboard.claims.importers.metricwords import MetricWord
+from leaderboard.claims.importers.vocabulary import UNITS
 from leaderboard.claims.model import Direction
 
 _TOKEN = re.compile(r"[()\[\]{},;/|&%]|:(?!\d)|[↑⬆⇑▲↓⬇⇓▼]+|[^\s()\[\]{},;/|&%:↑⬆⇑▲↓⬇⇓▼]+(?::\d[^\s()\[\]{},;/|&%:]*)*")
@@ -189,7 +190,7 @@ def _attached(tokens: list[str], at: int) -> tuple[Direction, int]:
 def _is_unit(inside: list[str]) -> bool:
     """Whether a bracket behind a metric holds a unit, a direction, or what is averaged; not its abbreviation."""
     text = " ".join(inside)
-    return text in words.UNITS or any(
+    return text in UNITS or any(
         token[0] in _UP + _DOWN + "%±" or token.lower() in ("better", "mean", "mm", "std", "average") for token in inside
     )
 
