@@ -118,6 +118,7 @@ def import_text(path: Path) -> ClaimSet:
         text_claims=result.text_claims,
         unread=unread,
         notes=notes,
+        captions={table.name: table.caption for table in result.tables if table.caption},
     )
 
 

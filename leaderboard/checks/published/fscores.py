@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
-from leaderboard.checks.evidence import Evidence, Number
+from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.metrics import tidied
 from leaderboard.checks.numbers import Interval, Reported, show
 from leaderboard.checks.registry import check
 from leaderboard.checks.verdicts import judge, report
@@ -46,10 +48,23 @@ def span(precision: Interval, recall: Interval, beta: Fraction) -> Interval:
     return Interval(lo, f_score(max(precision.hi, Fraction(0)), max(recall.hi, Fraction(0)), beta))
 
 
+def on_one_scale(triple: Triple, policy: Rounding | None = None) -> tuple[Interval, Interval, Interval]:
+    """Precision, recall and F; as fractions where some are in percent and some are not."""
+    p, r, f = (factor_of(triple, n) for n in triple[:3])
+    precision, recall, score, _ = triple
+    return precision.interval(policy).scale(p), recall.interval(policy).scale(r), score.interval(policy).scale(f)
+
+
+def factor_of(triple: Triple, number: Number) -> Fraction:
+    """One hundredth for percentages beside fractions, else one: the relation holds on any common scale."""
+    mixed = {n.claim.unit for n in triple[:3]} == {"percent", "fraction"}
+    return Fraction(1, 100) if mixed and number.claim.unit == "percent" else Fraction(1)
+
+
 def within_bound(triple: Triple, policy: Rounding | None = None) -> bool:
     """F_β ≤ (1 + β²) P and ≤ (1 + β²) R / β², true of any average over classes or items too."""
-    precision, recall, score, beta = triple
-    p, r, f = precision.fraction(policy), recall.fraction(policy), score.fraction(policy)
+    p, r, f = on_one_scale(triple, policy)
+    beta = triple[3]
     return f.lo <= (1 + beta**2) * p.hi and f.lo <= (1 + beta**2) * r.hi / beta**2
 
 
@@ -67,7 +82,9 @@ def f_bound(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         if verdict is Verdict.PASS:
             tally.ok()
             continue
-        least, name = min((precision, "P"), (recall, "R"), key=lambda pair: pair[0].fraction().hi)
+        least, name = min(
+            (precision, "P"), (recall, "R"), key=lambda pair: pair[0].interval().hi * factor_of(triple, pair[0])
+        )
         factor = 1 + beta**2 if name == "P" else (1 + beta**2) / beta**2
         limit = factor * least.reported.value
         yield report(
@@ -88,91 +105,153 @@ def f_bound(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         )
 
 
-def _percent(number: Number, interval: Interval) -> Interval:
-    return interval.scale(Fraction(1, 100)) if number.claim.unit == "percent" else interval
-
-
 def _score_fits(triple: Triple, other: Reported) -> bool:
-    precision, recall, score, beta = triple
-    return span(precision.fraction(), recall.fraction(), beta).meets(_percent(score, other.interval()))
+    p, r, _ = on_one_scale(triple)
+    return span(p, r, triple[3]).meets(other.interval().scale(factor_of(triple, triple[2])))
 
 
 def _other_fits(triple: Triple, changed: Number, other: Reported) -> bool:
-    precision, recall, score, beta = triple
-    p, r = (_percent(changed, other.interval()) if n is changed else n.fraction() for n in (precision, recall))
-    return span(p, r, beta).meets(score.fraction())
+    p, r, f = on_one_scale(triple)
+    new = other.interval().scale(factor_of(triple, changed))
+    return span(new if changed is triple[0] else p, new if changed is triple[1] else r, triple[3]).meets(f)
 
 
 def _reordered(triple: Triple) -> tuple[str, bool]:
     """Whether the three fit when one of the other columns is the F-score."""
     precision, recall, score, beta = triple
+    spans = dict(zip((id(precision), id(recall), id(score)), on_one_scale(triple), strict=True))
     for p, r, f in ((precision, score, recall), (recall, score, precision)):
-        if span(p.fraction(), r.fraction(), beta).meets(f.fraction()):
+        if span(spans[id(p)], spans[id(r)], beta).meets(spans[id(f)]):
             return f"F of {p.reported.text} and {r.reported.text} is {f.reported.text}", True
     return "no order of the three fits", False
 
 
-@check("F-HARM", 22, "an F-score that is not the harmonic mean of P and R", Severity.WARNING)
-def f_harmonic(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """F of one confusion matrix is the (weighted) harmonic mean of its precision and recall.
+H_NAMES = frozenset({"h", "hm", "h-mean", "hmean", "h mean", "h.m.", "harmonic", "harmonic mean", "hos", "h-score"})
+SEEN = frozenset({"base", "seen", "s", "known", "old", "os*"})
+UNSEEN = frozenset({"new", "novel", "unseen", "u", "unknown", "unk"})
+"""Headings of a harmonic mean and of its two parts."""
+COUNTED = re.compile(r" ?\b(acc(uracy)?|classes|class|categories|top-?1|domains?|set)\b\.?")
 
-    Formula: F_β = (1 + β²) P R / (β² P + R), over the intervals of P and R. A warning, because a macro average or a
-    mean over items need not obey it. Rows that break F-BOUND are left to it.
+
+def harmonic_means(evidence: Evidence) -> Iterator[Triple]:
+    """Harmonic means of the scores on base and new, or seen and unseen, classes, beside each other or below."""
+    groups: dict[tuple[str, ...], dict[str, list[Number]]] = defaultdict(lambda: defaultdict(list))
+    for number in evidence.numbers:
+        where = number.claim.where
+        *above, leaf = where.column.split(" / ")
+        for name, key in (
+            (leaf, ("row", where.table, where.row, *above)),
+            (where.row, ("column", where.table, where.column)),
+        ):
+            if kind := _kind(name):
+                groups[key][kind].append(number)
+    for group in groups.values():
+        if len(group) == 3 and all(len(numbers) == 1 for numbers in group.values()):
+            yield group["seen"][0], group["unseen"][0], group["h"][0], Fraction(1)
+
+
+def _kind(heading: str) -> str:
+    name = COUNTED.sub("", tidied(heading)).strip()
+    kinds = {"h": H_NAMES, "seen": SEEN, "unseen": UNSEEN}
+    return next((kind for kind, names in kinds.items() if name in names), "")
+
+
+@check("F-HARM", 22, "an F-score or H that is not the harmonic mean of its two parts", Severity.ERROR)
+def f_harmonic(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """F of one confusion matrix is the (weighted) harmonic mean of its precision and recall; so is H of base and new.
+
+    Formula: F_β = (1 + β²) P R / (β² P + R), over the intervals of P and R; H = 2 B N / (B + N) for columns called H,
+    HM or H-mean beside base and new, or seen and unseen. Rows that break F-BOUND are left to it.
+    Severity: a warning, because an average over classes, items or data sets need not obey it. An error where the source
+    says micro or harmonic, or the column is called H, and the number lies above: harmonic means are concave, so a mean
+    of them, over runs or data sets, is never above that of the means.
     Source: van Rijsbergen 1979; khundman/telemanom#54 (0.71 for P = R = 85.5); sebastianruder/NLP-progress#588.
     Power: an F off by two last digits or more is found. Blind spot: averaging that is not stated.
     """
-    for triple in triples(evidence):
-        if not within_bound(triple, "truncated"):
-            continue
+    entries = [
+        (triple, says_micro(evidence, triple[2])) for triple in triples(evidence) if within_bound(triple, "truncated")
+    ]
+    for triple, stated in (*entries, *((triple, True) for triple in harmonic_means(evidence))):
         verdict, policy = judge(partial(is_harmonic, triple), triple[2].claim.rounding)
         if verdict is Verdict.PASS:
             tally.ok()
         else:
-            yield _not_harmonic(triple, verdict, policy)
+            yield _not_harmonic(triple, stated, verdict, policy)
+
+
+MICRO = re.compile(r"\b(micro|entity[- ]level|span[- ]level|harmonic)\b")
+
+
+def says_micro(evidence: Evidence, number: Number) -> bool:
+    """Whether the source says that the score is of one confusion matrix, and not also that it is an average."""
+    scope, where = number.scope, number.claim.where
+    caption = evidence.set.captions.get(where.table, "")
+    near = " ".join(fold(text) for text in (scope.metric, scope.aggregation, scope.subset, where.column, where.row))
+    return any(MICRO.search(text) and "macro" not in text for text in (near, fold(caption)))
 
 
 def is_harmonic(triple: Triple, policy: Rounding | None = None) -> bool:
     """Whether F can be the harmonic mean."""
-    precision, recall, score, beta = triple
-    return span(precision.fraction(policy), recall.fraction(policy), beta).meets(score.fraction(policy))
+    p, r, f = on_one_scale(triple, policy)
+    return span(p, r, triple[3]).meets(f)
 
 
-def _not_harmonic(triple: Triple, verdict: Verdict, policy: Rounding) -> Finding:
+def _not_harmonic(triple: Triple, stated: bool, verdict: Verdict, policy: Rounding) -> Finding:
     precision, recall, score, beta = triple
-    forced = span(precision.fraction(), recall.fraction(), beta)
-    percent = score.claim.unit == "percent"
-    shown = forced.scale(100) if percent else forced
+    p, r, f = on_one_scale(triple)
+    forced = span(p, r, beta)
+    shown = forced.scale(1 / factor_of(triple, score))
     digits = max(score.reported.decimals, 0)
     middle = show((shown.lo + shown.hi) / 2, digits)
-    name = f"F{show(beta)}"
+    is_f = _kind(score.claim.where.column.split(" / ")[-1]) != "h" and _kind(score.claim.where.row) != "h"
+    names = ("P", "R", f"F{show(beta)}") if is_f else tuple(_name(n) for n in (precision, recall, score))
+    above = f.lo > forced.hi
     return report(
         "F-HARM",
-        Severity.WARNING,
+        Severity.ERROR if stated and above else Severity.WARNING,
         verdict,
         policy,
-        f"P {precision.reported.text} and R {recall.reported.text} give {name} = {middle}, "
+        f"{names[0]} {precision.reported.text} and {names[1]} {recall.reported.text} give {names[2]} = {middle}, "
         f"printed {score.reported.text}",
         [cell(precision.claim), cell(recall.claim), cell(score.claim)],
-        f"(1 + β²) P R / (β² P + R) is in [{show(shown.lo, digits + 2)}, {show(shown.hi, digits + 2)}]; "
+        f"{'(1 + β²) P R / (β² P + R)' if is_f else f'2 × {names[0]} × {names[1]} / ({names[0]} + {names[1]})'} "
+        f"is in [{show(shown.lo, digits + 2)}, {show(shown.hi, digits + 2)}]; "
         f"printed {score.reported.text} stands for {score.interval()}",
-        list(_averaging(triple)),
+        [*(_other_betas(triple) if is_f else ()), *_averaging(triple, stated, above)],
         nearest=(middle,),
-        pattern="F-scores that are no harmonic mean",
+        pattern="F-scores that are no harmonic mean" if is_f else "H that is no harmonic mean",
     )
 
 
-def _averaging(triple: Triple) -> Iterator[Explanation]:
-    precision, recall, score, beta = triple
-    p, r, f = precision.fraction(), recall.fraction(), score.fraction()
+def _name(number: Number) -> str:
+    return number.scope.task or number.scope.metric or number.claim.where.column or number.claim.where.row
+
+
+def _other_betas(triple: Triple) -> Iterator[Explanation]:
+    p, r, f = on_one_scale(triple)
     for other in BETAS:
-        if other != beta:
+        if other != triple[3]:
             fits = span(p, r, other).meets(f)
-            yield Explanation(f"F{show(other)} instead of F{show(beta)}", "", fits)
-    yield Explanation("the arithmetic mean of P and R", "", (p + r).scale(Fraction(1, 2)).meets(f))
+            yield Explanation(f"F{show(other)} instead of F{show(triple[3])}", "", fits)
+
+
+def _averaging(triple: Triple, stated: bool, above: bool) -> Iterator[Explanation]:
+    p, r, f = on_one_scale(triple)
+    yield Explanation("the arithmetic mean of the two", "", (p + r).scale(Fraction(1, 2)).meets(f))
     yield Explanation("columns in another order", *_reordered(triple))
-    yield slip("F-score", score.reported, partial(_score_fits, triple))
-    between = min(p.lo, r.lo) <= f.hi and f.lo <= max(p.hi, r.hi)
-    where = "F lies between P and R" if between else "F lies outside [P, R], as only averages over classes or items can"
-    yield Explanation("a macro average or a mean over items", where, True)
+    yield slip("score", triple[2].reported, partial(_score_fits, triple))
+    yield _macro(stated, above)
     if f.hi * 10 < min(p.lo, r.lo):
         yield Explanation("a wrong heading", "F is less than a tenth of both: hardly an F-score of these", True)
+
+
+def _macro(stated: bool, above: bool) -> Explanation:
+    """Whether an average of several harmonic means explains the number."""
+    if above and stated:
+        return Explanation("a mean over runs or data sets", "such a mean is never above that of the means", False)
+    if above:
+        where = "only where the three leave out different classes: otherwise it is never above that of the means"
+        return Explanation("a macro average or a mean over items", where, True)
+    if stated:
+        return Explanation("a mean over runs or data sets of several such scores", "may lie below", True)
+    return Explanation("a macro average or a mean over items", "may lie below, even outside of the two", True)
