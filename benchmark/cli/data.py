@@ -52,7 +52,7 @@ def list_(root: Path | None, as_json: bool) -> None:
         return
     headings = ("data set", "kind", "here", "splits", "download", "licence")
     print_table(headings, [
-        (line["name"], line["kind"], line["state"], rows_of(line), size_of(line), line["licence"]) for line in lines
+        (line["name"], line["kind"], here(line), rows_of(line), size_of(line), line["licence"]) for line in lines
     ])  # fmt: skip
     absent = [line["name"] for line in lines if line["state"] == "missing"]
     if absent:
@@ -62,6 +62,7 @@ def list_(root: Path | None, as_json: bool) -> None:
 def line_of(name: str, root: Path | None) -> dict[str, Any]:
     """One data set as plain data."""
     from tasks.data import dataset, is_available
+    from tasks.data.places import sizes_there
 
     info = dataset(name)
     missing = is_available(name, root=root)
@@ -69,6 +70,8 @@ def line_of(name: str, root: Path | None) -> dict[str, Any]:
         "name": name,
         "title": info.title,
         "kind": info.kind,
+        "size": info.size,
+        "sizes": sizes_there(info, root),
         "state": "embedded" if info.embedded else "missing" if missing else "prepared",
         "command": missing.command if missing else None,
         "rows": {split: part.rows for split, part in info.splits.items()},
@@ -79,6 +82,17 @@ def line_of(name: str, root: Path | None) -> dict[str, Any]:
         "sources": [{"layout": item.name, "source": item.source, "revision": item.revision} for item in info.layouts],
         "traps": info.traps,
     }
+
+
+def here(line: dict[str, Any]) -> str:
+    """Whether a data set is here; where images vary, at which sizes, and which one is wanted."""
+    from tasks.data.places import squares
+
+    if not line["sizes"]:
+        return str(line["state"])
+    there = squares(*line["sizes"])
+    missing = line["state"] == "missing"
+    return f"missing at {squares(line['size'])}, only at {there}" if missing else f"prepared at {there}"
 
 
 def rows_of(line: dict[str, Any]) -> str:
@@ -107,27 +121,38 @@ def readable(size: int) -> str:
 @json_option()
 def where(names: tuple[str, ...], root: Path | None, as_json: bool) -> None:
     """Show where data sets lie, or what gets them; the folder of all without NAME."""
-    from tasks.data import data_root, dataset, is_available
-    from tasks.data.manifest import EMBEDDED
-    from tasks.data.places import prepared
+    from tasks.data import data_root
+    from tasks.data.places import squares
 
-    found: list[dict[str, Any]] = []
-    for name in names:
-        info = dataset(name)
-        folders = [EMBEDDED] if info.embedded else prepared(info, root=root)
-        missing = is_available(name, root=root)
-        command_ = missing.command if missing else None
-        found.append({"name": name, "folders": [str(path) for path in folders], "command": command_})
+    found = [place_of(name, root) for name in names]
     if as_json:
         emit_json({"root": str(data_root(root)), "data_sets": found})
         return
     if not found:
         click.echo(data_root(root))
     for line in found:
-        for folder in line["folders"]:
-            click.echo(f"{line['name']}: {folder}")
-        if line["command"]:
-            click.echo(f"{line['name']}: not in {data_root(root)}; {line['command']}")
+        for folder, size in zip(line["folders"], line["sizes"], strict=True):
+            click.echo(f"{line['name']}: {folder}{f' ({squares(size)})' if size else ''}")
+        if line["missing"]:
+            click.echo(line["missing"])
+
+
+def place_of(name: str, root: Path | None) -> dict[str, Any]:
+    """Where one data set lies, as plain data; `sizes`: of the images in each folder, null where they do not vary."""
+    from tasks.data import dataset, is_available
+    from tasks.data.manifest import EMBEDDED
+    from tasks.data.places import prepared, size_of
+
+    info = dataset(name)
+    places = [(EMBEDDED, None)] if info.embedded else [(path, size_of(path)) for path in prepared(info, root=root)]
+    missing = is_available(name, root=root)
+    return {
+        "name": name,
+        "folders": [str(path) for path, _ in places],
+        "sizes": [size for _, size in places],
+        "command": missing.command if missing else None,
+        "missing": str(missing) if missing else None,
+    }
 
 
 @command.command()
@@ -139,11 +164,14 @@ def verify(names: tuple[str, ...], root: Path | None, as_json: bool) -> ExitCode
 
     Exit code 4 when something is wrong, 3 when a named data set is missing.
     """
-    from tasks.data import is_available
+    from tasks.data import dataset
     from tasks.data import names as all_names
+    from tasks.data.places import prepared
     from tasks.data.verify import verify as verify_one
 
-    chosen = names or tuple(name for name in all_names() if is_available(name, root=root) is None)
+    chosen = names or tuple(
+        name for name in all_names() if (info := dataset(name)).embedded or prepared(info, root=root)
+    )
     with progress_bar() as progress:
         found = {name: verify_one(name, root=root, progress=progress) for name in chosen}
     if as_json:
@@ -165,7 +193,10 @@ def exit_code(found: dict[str, list[Check]]) -> ExitCode:
 def size_option() -> Option[Any]:
     """`--size N`, given as `size: int | None`."""
     return click.option(
-        "--size", type=int, metavar="PIXELS", help="Side of the prepared images where they vary (ImageNet): 224."
+        "--size",
+        type=int,
+        metavar="PIXELS",
+        help="Side of the prepared images where they vary; what the shipped task reads if absent (ImageNet-100: 256).",
     )
 
 
@@ -205,7 +236,7 @@ def fetch(name: str, layout: str | None, size: int | None, root: Path | None, as
     from tasks.data.prepare import prepare as prepare_one
 
     with progress_bar() as progress:
-        folder = fetch_one(name, layout=layout, root=root, progress=progress)
+        folder = fetch_one(name, layout=layout, size=size, root=root, progress=progress)
         done = prepare_one(name, folder, size=size, root=root, progress=progress)
     tell(done, as_json)
 

@@ -42,7 +42,7 @@ class Tokens:
 
 
 def load_images(name: str, split: str, *, size: int | None = None, root: str | Path | None = None) -> Images:
-    """One split of an image data set; `size` chooses among prepared sizes where images vary (ImageNet).
+    """One split of an image data set; where images vary (ImageNet), at `size`, else the manifest's.
 
     Raises:
         DataError: unknown name or split, no image data set, not prepared, or prepared twice with other content.

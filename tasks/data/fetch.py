@@ -22,7 +22,7 @@ from benchmark.errors import DataError
 from tasks.data.convert import Progress
 from tasks.data.hashing import file_digest
 from tasks.data.manifest import DatasetInfo, File, Layout, dataset
-from tasks.data.places import data_root
+from tasks.data.places import data_root, how_to_get
 from tasks.data.prepare import quiet
 
 CHUNK = 1 << 18
@@ -39,20 +39,30 @@ class ChangedError(Exception):
     """What was downloaded is not what the manifest says, or the server cannot be used; try the next address."""
 
 
-def fetch(name: str, *, layout: str | None = None, root: str | Path | None = None, progress: Progress = quiet) -> Path:
+def fetch(
+    name: str,
+    *,
+    layout: str | None = None,
+    size: int | None = None,
+    root: str | Path | None = None,
+    progress: Progress = quiet,
+) -> Path:
     """Bring every file of a layout (the first that has addresses) into ROOT/<name>/source and return that folder.
 
+    `size` is what the files are to be prepared at; it is checked before anything is downloaded.
+
     Raises:
-        DataError: no such data set or layout, no addresses, or no address gave the right file.
+        DataError: no such data set, layout or size, no addresses, or no address gave the right file.
     """
     info = dataset(name)
+    size = info.side(size)
     folder = data_root(root) / name / "source"
-    for file in fetchable(info, layout).files:
+    for file in fetchable(info, layout, size).files:
         fetch_file(file, folder / file.path, progress)
     return folder
 
 
-def fetchable(info: DatasetInfo, name: str | None) -> Layout:
+def fetchable(info: DatasetInfo, name: str | None, size: int | None) -> Layout:
     """The layout to fetch.
 
     Raises:
@@ -67,7 +77,7 @@ def fetchable(info: DatasetInfo, name: str | None) -> Layout:
     if not chosen:
         raise DataError(
             f"{info.name} is not fetched ({info.licence}): get it from {info.layouts[0].source} and run "
-            f"`bench data prepare {info.name} --from PATH`"
+            f"{how_to_get(info, size)}"
         )
     return chosen[0]
 

@@ -15,6 +15,8 @@ from benchmark.parameters import Parameters
 FOLDER = Path(__file__).parent / "manifests"
 EMBEDDED = Path(__file__).parent / "embedded"
 
+SMALLEST, LARGEST = 8, 1024
+"""Sides that images which vary can be prepared at."""
 SHA256 = Field(default=None, pattern="^[0-9a-f]{64}$")
 
 
@@ -90,6 +92,8 @@ class DatasetInfo(Parameters):
     """Whether it is part of this package."""
     shape: tuple[int, int, int] | None = None
     """Height, width, channels of every image; None when images vary and are resized when prepared."""
+    size: int | None = Field(default=None, ge=SMALLEST, le=LARGEST)
+    """Side of the prepared images where they vary, unless another is asked for: what the shipped task reads."""
     channels: int = 3
     """Channels after decoding."""
     order: Literal["pixels", "encoded", "source"] = "source"
@@ -109,6 +113,8 @@ class DatasetInfo(Parameters):
     def _consistent(self) -> DatasetInfo:
         if self.kind == "images" and not self.classes:
             raise ValueError("an image data set needs its class list")
+        if self.kind == "images" and (self.shape is None) != (self.size is not None):
+            raise ValueError("images that vary need a size" if self.size is None else "size is for images that vary")
         if self.wnids and len(self.wnids) != len(self.classes):
             raise ValueError(f"{len(self.wnids)} wnids for {len(self.classes)} classes")
         for layout in self.layouts:
@@ -127,6 +133,20 @@ class DatasetInfo(Parameters):
         if name not in self.splits:
             raise DataError(f"{self.name} has no split '{name}'; splits: {', '.join(self.splits)}")
         return self.splits[name]
+
+    def side(self, size: int | None = None) -> int | None:
+        """Side of prepared images, `size` or else the manifest's; None where there is no choice.
+
+        Raises:
+            DataError: a size where there is no choice, or one that is not between 8 and 1024.
+        """
+        if self.size is None:
+            if size is not None:
+                raise DataError(f"{self.name} has no choice of size")
+            return None
+        if size is not None and not SMALLEST <= size <= LARGEST:
+            raise DataError(f"size {size}: expected {SMALLEST} to {LARGEST} pixels")
+        return self.size if size is None else size
 
     @property
     def bytes(self) -> int | None:

@@ -32,9 +32,23 @@ class Missing:
     """Folder in which it was looked for."""
     command: str
     """What prepares it."""
+    size: int | None = None
+    """Side of the images that are wanted, where they vary."""
+    sizes: tuple[int, ...] = ()
+    """Sides that are there instead."""
 
     def __str__(self) -> str:
-        return f"data set {self.name} is not in {self.where}: {self.command}"
+        return f"data set {self.name} is not in {self.where}{self.at()}: {self.command}"
+
+    def at(self) -> str:
+        """The wanted size, and those that are there instead, in words; nothing where images do not vary."""
+        wanted = f" at {squares(self.size)}" if self.size else ""
+        return f"{wanted}, only at {squares(*self.sizes)}" if self.sizes else wanted
+
+
+def squares(*sizes: int) -> str:
+    """`224×224 and 256×256`."""
+    return " and ".join(f"{size}×{size}" for size in sizes)
 
 
 def data_root(folder: str | Path | None = None) -> Path:
@@ -43,7 +57,7 @@ def data_root(folder: str | Path | None = None) -> Path:
 
 
 def is_available(name: str, *, size: int | None = None, root: str | Path | None = None) -> Missing | None:
-    """None when `name` is embedded or prepared (images that vary: at `size`), else what is missing.
+    """None when `name` is embedded or prepared (images that vary: at `size`, else the manifest's), or what is missing.
 
     Looks at file names and sizes only.
 
@@ -51,14 +65,16 @@ def is_available(name: str, *, size: int | None = None, root: str | Path | None 
         DataError: no data set of that name.
     """
     info = dataset(name)
-    if info.embedded or prepared(info, size=size, root=root):
+    side = size or info.size
+    if info.embedded or prepared(info, size=side, root=root):
         return None
-    return Missing(name, str(data_root(root) / name), how_to_get(info, size))
+    wanted = side if info.size else None
+    return Missing(name, str(data_root(root) / name), how_to_get(info, size), wanted, sizes_there(info, root))
 
 
 def how_to_get(info: DatasetInfo, size: int | None = None) -> str:
-    """The commands that put a data set in place."""
-    option = f" --size {size}" if size and info.kind == "images" and info.shape is None else ""
+    """The commands that put a data set in place, at `size` or else the manifest's."""
+    option = f" --size {size or info.size}" if info.size else ""
     prepare = f"`bench data prepare {info.name} --from PATH{option}`"
     if any(file.urls for layout in info.layouts for file in layout.files):
         return f"{prepare} or `bench data fetch {info.name}{option}`"
@@ -66,9 +82,20 @@ def how_to_get(info: DatasetInfo, size: int | None = None) -> str:
 
 
 def prepared(info: DatasetInfo, *, size: int | None = None, root: str | Path | None = None) -> list[Path]:
-    """Folders in which `info` lies prepared by this version and complete, sorted by key."""
+    """Folders in which `info` lies prepared by this version and complete (at `size`, or any), sorted by key."""
     folder = data_root(root) / info.name / "prepared"
     return [path.parent for path in sorted(folder.glob("*/meta.json")) if is_complete(path, info, size)]
+
+
+def size_of(folder: Path) -> int | None:
+    """Side of the images in a prepared folder; None where they do not vary."""
+    size: int | None = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["size"]
+    return size
+
+
+def sizes_there(info: DatasetInfo, root: str | Path | None = None) -> tuple[int, ...]:
+    """Sides at which images that vary lie prepared, sorted."""
+    return tuple(sorted({size for folder in prepared(info, root=root) if (size := size_of(folder))}))
 
 
 def is_complete(path: Path, info: DatasetInfo, size: int | None) -> bool:
@@ -82,16 +109,16 @@ def is_complete(path: Path, info: DatasetInfo, size: int | None) -> bool:
 
 
 def prepared_folder(info: DatasetInfo, *, size: int | None = None, root: str | Path | None = None) -> tuple[Path, Any]:
-    """The prepared folder that is read, and its meta.json.
+    """The prepared folder that is read (images that vary: at `size`, else the manifest's), and its meta.json.
 
     Raises:
         DataError: there is none, or there are two of different content.
     """
-    folders = prepared(info, size=size, root=root)
+    folders = prepared(info, size=size or info.size, root=root)
     if not folders:
         raise DataError(str(is_available(info.name, size=size, root=root)))
     metas = [json.loads((folder / "meta.json").read_text(encoding="utf-8")) for folder in folders]
     if len({json.dumps(meta["content"], sort_keys=True) for meta in metas}) > 1:
         listed = ", ".join(f"{folder} ({meta['source']})" for folder, meta in zip(folders, metas, strict=True))
-        raise DataError(f"{info.name} lies prepared with different content: {listed}; remove all but one, or give size")
+        raise DataError(f"{info.name} lies prepared with different content: {listed}; remove all but one")
     return folders[0], metas[0]

@@ -22,8 +22,6 @@ from tasks.data.hashing import file_digest
 from tasks.data.manifest import DatasetInfo, File, dataset
 from tasks.data.places import VERSION, data_root, is_complete
 
-DEFAULT_SIZE = 224
-"""Side of prepared images where they vary (ImageNet), as the published recipes train."""
 LEFTOVER_SECONDS = 24 * 3600
 
 
@@ -51,7 +49,7 @@ def prepare(
     root: str | Path | None = None,
     progress: Progress = quiet,
 ) -> Prepared:
-    """Verify the files at `source` (a file or folder) and convert them.
+    """Verify the files at `source` (a file or folder) and convert them; `size` where images vary, else the manifest's.
 
     Raises:
         DataError: unknown or embedded data set, unknown layout, damaged or hostile files, or other content.
@@ -59,10 +57,7 @@ def prepare(
     info = dataset(name)
     if info.embedded:
         raise DataError(f"{name} is part of this package; there is nothing to prepare")
-    if info.shape is None and info.kind == "images":
-        size = checked_size(size or DEFAULT_SIZE)
-    elif size is not None:
-        raise DataError(f"{name} has no choice of size")
+    size = info.side(size)
     found = detect(info, source)
     sources = [verified(file, path, progress) for file, path in found.files] or images_as_sources(info, found, progress)
     key = cache_key(info, found, sources, size)
@@ -70,17 +65,6 @@ def prepare(
     if is_complete(folder / "meta.json", info, size):
         return Prepared(name, folder, json.loads((folder / "meta.json").read_text(encoding="utf-8")), reused=True)
     return build(info, found, sources, size, folder, progress)
-
-
-def checked_size(size: int) -> int:
-    """The side itself.
-
-    Raises:
-        DataError: not between 8 and 1024.
-    """
-    if not 8 <= size <= 1024:
-        raise DataError(f"size {size}: expected 8 to 1024 pixels")
-    return size
 
 
 def verified(file: File, path: Path, progress: Progress) -> dict[str, Any]:

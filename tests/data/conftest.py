@@ -15,7 +15,7 @@ from tasks.data import manifest as manifests
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from data_containers import CLASSES, Cifar, real_pixels, records, sha
+from data_containers import CLASSES, NAMES, WNIDS, Cifar, png, real_pixels, records, sha, write_parquet
 
 
 @pytest.fixture(scope="session")
@@ -90,3 +90,33 @@ def stories(catalogue, tmp_path):
     pq.write_table(pa.table({"text": rows}), folder / "train-0.parquet")
     pq.write_table(pa.table({"text": rows[:5]}), folder / "validation-0.parquet")
     return folder.parent, rows
+
+
+@pytest.fixture
+def photos(catalogue, tmp_path):
+    """Three classes of pictures of several sizes, as folders and as Parquet; returns both places."""
+    catalogue({
+        "name": "photos", "title": "Photos", "kind": "images", "licence": "x", "homepage": "x", "order": "encoded",
+        "size": 24, "splits": {"train": {"rows": 12}, "validation": {"rows": 6}}, "wnids": WNIDS,
+        "classes": ("truck", "fish", "dog"),
+        "layouts": [
+            {"name": "huggingface", "reader": "parquet-images", "source": "hub", "files": [
+                {"path": "data/train-*.parquet", "split": "train"},
+                {"path": "data/validation-*.parquet", "split": "validation"}]},
+            {"name": "folders", "reader": "image-folder", "source": "disk",
+             "folders": {"train": ["train"], "validation": ["val", "validation"]}}],
+    })  # fmt: skip
+    folders, hub = tmp_path / "folders", tmp_path / "hub"
+    for split, name, count in (("train", "train", 12), ("validation", "val", 6)):
+        pixels, _ = real_pixels("train" if split == "train" else "test", count)
+        encoded = [png(image[: 32 - row % 5, : 20 + row % 7], "JPEG") for row, image in enumerate(pixels)]
+        labels = [row % 3 for row in range(count)]
+        for row, raw in enumerate(encoded):
+            place = folders / name / WNIDS[labels[row]]
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"{row}.JPEG").write_bytes(raw)
+        half = count // 2
+        for part, rows in enumerate((slice(0, half), slice(half, count))):
+            path = hub / "data" / f"{split}-0000{part}-of-00002.parquet"
+            write_parquet(path, encoded[rows], labels[rows], image="image", classes=NAMES)
+    return folders, hub

@@ -15,6 +15,9 @@ from PIL import Image
 from tasks.data import load_images
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+WNIDS = ("n03000000", "n01000000", "n02000000")
+"""Not sorted, as the CMC list."""
+NAMES = ("truck, lorry", "fish", "dog")
 
 
 def real_pixels(split, count):

@@ -47,6 +47,48 @@ def test_where_names_the_folder_or_the_command(cifar, tmp_path):
     assert json.loads(bench("where", "mini", "--json")[0])["data_sets"][0]["folders"] == [folder]
 
 
+def test_what_list_where_and_fetch_say_of_imagenet_leads_to_what_its_task_reads(catalogue):
+    command = "bench data prepare imagenet100-cmc --from PATH --size 256"
+    line = next(line for line in json.loads(bench("list", "--json")[0]) if line["name"] == "imagenet100-cmc")
+    assert command in line["command"]
+    assert (line["size"], line["sizes"]) == (256, [])
+    assert command in bench("where", "imagenet100-cmc")[0]
+    with pytest.raises(DataError, match=command):
+        bench("fetch", "imagenet100-cmc")
+    with pytest.raises(DataError, match="--size 224"):
+        bench("fetch", "imagenet100-cmc", "--size", 224)
+    assert "256" in bench("prepare", "--help")[0]
+
+
+def test_list_and_where_tell_the_sizes_that_are_there_and_the_one_that_is_wanted(photos):
+    small = json.loads(bench("prepare", "photos", "--from", photos[0], "--size", 16, "--json")[0])["folder"]
+    (line,) = [line for line in bench("list")[0].splitlines() if line.startswith("photos")]
+    assert "missing at 24×24, only at 16×16" in line
+    output, _ = bench("where", "photos")
+    assert f"photos: {small} (16×16)" in output
+    assert "at 24×24, only at 16×16" in output
+    bench("prepare", "photos", "--from", photos[0])
+    (line,) = [line for line in bench("list")[0].splitlines() if line.startswith("photos")]
+    assert "prepared at 16×16 and 24×24" in line
+    (found,) = json.loads(bench("where", "photos", "--json")[0])["data_sets"]
+    assert sorted(found["sizes"]) == [16, 24]
+    assert found["folders"][found["sizes"].index(16)] == small
+    assert found["command"] is None
+
+
+def test_verify_looks_at_every_size_that_is_there_also_without_a_name(photos):
+    bench("prepare", "photos", "--from", photos[0], "--size", 16)
+    checks = json.loads(bench("verify", "--json")[0])["photos"]
+    assert "prepared train at 16 (folders)" in {check["what"] for check in checks if check["state"] == "ok"}
+
+
+def test_a_fetch_with_an_impossible_size_downloads_nothing(catalogue):
+    with pytest.raises(DataError, match="no choice of size"):
+        bench("fetch", "cifar10", "--size", 64)
+    with pytest.raises(DataError, match="expected 8 to 1024"):
+        bench("fetch", "imagenet100-cmc", "--size", 0)
+
+
 def test_the_data_option_comes_before_the_variable(cifar, tmp_path):
     place = tmp_path / "elsewhere"
     bench("prepare", "mini", "--from", cifar.tar(), "--data", place)

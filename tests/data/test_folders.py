@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from data_containers import png, real_pixels, write_parquet
+from data_containers import NAMES, WNIDS, png, write_parquet
 
 from benchmark.errors import DataError
-from tasks.data import dataset, is_available, load_images
+from tasks.data import dataset, is_available, load_images, names
 from tasks.data.decode import decode_resized
 from tasks.data.prepare import prepare
-
-WNIDS = ("n03000000", "n01000000", "n02000000")
-"""Not sorted, as the CMC list."""
-NAMES = ("truck, lorry", "fish", "dog")
-
-
-@pytest.fixture
-def photos(catalogue, tmp_path):
-    """Three classes of pictures of several sizes, as folders and as Parquet; returns both places."""
-    catalogue({
-        "name": "photos", "title": "Photos", "kind": "images", "licence": "x", "homepage": "x", "order": "encoded",
-        "splits": {"train": {"rows": 12}, "validation": {"rows": 6}}, "wnids": WNIDS,
-        "classes": ("truck", "fish", "dog"),
-        "layouts": [
-            {"name": "huggingface", "reader": "parquet-images", "source": "hub", "files": [
-                {"path": "data/train-*.parquet", "split": "train"},
-                {"path": "data/validation-*.parquet", "split": "validation"}]},
-            {"name": "folders", "reader": "image-folder", "source": "disk",
-             "folders": {"train": ["train"], "validation": ["val", "validation"]}}],
-    })  # fmt: skip
-    folders, hub = tmp_path / "folders", tmp_path / "hub"
-    for split, name, count in (("train", "train", 12), ("validation", "val", 6)):
-        pixels, _ = real_pixels("train" if split == "train" else "test", count)
-        encoded = [png(image[: 32 - row % 5, : 20 + row % 7], "JPEG") for row, image in enumerate(pixels)]
-        labels = [row % 3 for row in range(count)]
-        for row, raw in enumerate(encoded):
-            place = folders / name / WNIDS[labels[row]]
-            place.mkdir(parents=True, exist_ok=True)
-            (place / f"{row}.JPEG").write_bytes(raw)
-        half = count // 2
-        for part, rows in enumerate((slice(0, half), slice(half, count))):
-            path = hub / "data" / f"{split}-0000{part}-of-00002.parquet"
-            write_parquet(path, encoded[rows], labels[rows], image="image", classes=NAMES)
-    return folders, hub
 
 
 def test_folders_and_parquet_give_the_same_arrays(photos):
@@ -68,13 +36,39 @@ def test_each_size_is_prepared_by_itself(photos):
     folders, _ = photos
     prepare("photos", folders, size=16)
     assert is_available("photos", size=16) is None
-    missing = is_available("photos", size=24)
-    assert missing is not None
-    assert "--size 24" in missing.command
+    assert is_available("photos", size=24) is not None
     prepare("photos", folders, size=24)
-    assert load_images("photos", "train", size=24).pixels.shape[1] == 24
-    with pytest.raises(DataError, match="give size"):
+    assert is_available("photos", size=24) is None
+    assert [load_images("photos", "train", size=size).pixels.shape[1] for size in (16, 24)] == [16, 24]
+
+
+def test_without_a_size_the_one_of_the_manifest_is_prepared_and_read(photos):
+    folders, _ = photos
+    prepare("photos", folders, size=16)
+    assert is_available("photos") is not None
+    with pytest.raises(DataError, match="--size 24"):
         load_images("photos", "train")
+    assert prepare("photos", folders).meta["size"] == 24
+    assert is_available("photos") is None
+    assert load_images("photos", "train").pixels.shape[1] == 24
+
+
+def test_another_size_than_the_wanted_one_is_named(photos, tmp_path):
+    folders, _ = photos
+    assert "only" not in str(is_available("photos"))
+    prepare("photos", folders, size=16)
+    prepare("photos", folders, size=20)
+    missing = is_available("photos")
+    assert str(missing) == (
+        f"data set photos is not in {tmp_path / 'data' / 'photos'} at 24×24, only at 16×16 and 20×20: "
+        "`bench data prepare photos --from PATH --size 24`"
+    )
+
+
+@pytest.mark.parametrize("size", [0, -1, 7, 1025])
+def test_a_size_out_of_range_is_refused(photos, size):
+    with pytest.raises(DataError, match=f"size {size}: expected 8 to 1024 pixels"):
+        prepare("photos", photos[0], size=size)
 
 
 @pytest.mark.parametrize(("height", "width"), [(40, 20), (20, 40), (16, 16), (3, 200)])
@@ -149,6 +143,20 @@ def test_too_little_space_is_told_before_anything_is_written(photos, monkeypatch
 
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
     refuse(photos[0], "GB are needed")
+
+
+def test_data_that_the_shipped_tasks_need_is_prepared_at_their_size_without_saying_so():
+    """What `bench data prepare NAME --from PATH` makes is what the task reads."""
+    from benchmark.spec.source import read_file
+
+    sizes = {}
+    for path in (Path(__file__).parents[2] / "tasks").glob("*.yaml"):
+        node, _ = read_file(path, path.name)
+        parameters = node.plain().get("parameters", {})
+        if "data_size" in parameters:
+            sizes[parameters["data"]] = parameters["data_size"]
+    assert sizes == {name: info.size for name in names() if (info := dataset(name)).size is not None}
+    assert sizes["imagenet100-cmc"] == 256
 
 
 def test_the_imagenet_100_manifest_is_the_cmc_list():

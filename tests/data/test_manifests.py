@@ -130,3 +130,13 @@ def test_nothing_is_available_in_an_empty_folder(tmp_path):
             assert ("bench data fetch" in missing.command) == (name != "imagenet100-cmc")
     assert FOLDER.is_dir()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"size": None}, "need a size"), ({"shape": [8, 8, 3]}, "size is for images that vary"), ({"size": 4}, "size")],
+)
+def test_images_that_vary_and_only_they_have_a_size(catalogue, change, message):
+    values = json.loads(dataset("imagenet100-cmc").model_dump_json())
+    with pytest.raises(DataError, match=message):
+        catalogue(values | {"name": "other"} | change)
