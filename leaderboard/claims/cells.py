@@ -32,14 +32,20 @@ def parse_cell(text: str | None) -> Cell | None:
 
     Text that is no number comes back whole as `printed`, for the checks to count as unreadable.
     """
-    text = (text or "").strip()
-    bold = len(text) > 4 and text.startswith("**") and text.endswith("**")
-    text = text[2:-2].strip() if bold else text
-    underline = len(text) > 2 and text.startswith("_") and text.endswith("_")
-    text = text[1:-1].strip() if underline else text
+    text, bold = _unwrapped((text or "").strip(), "**")
+    text, underline = _unwrapped(text, "_")
+    text, bold = (text, True) if bold else _unwrapped(text, "**")
     if text in MISSING:
         return None
     match = CELL.fullmatch(text)
     if match is None or not match["printed"]:
         return Cell(text, bold=bold, underline=underline)
     return Cell(match["printed"], match["spread"], match["delta"], match["relative"] is not None, bold, underline)
+
+
+def _unwrapped(text: str, mark: str) -> tuple[str, bool]:
+    """The text without the marks around its number, `**85.82 ± 0.15** (+2.34)`, and whether there were any."""
+    inside, found, behind = text.removeprefix(mark).partition(mark)
+    if not text.startswith(mark) or not found or not inside.strip() or mark in behind:
+        return text, False
+    return f"{inside.strip()} {behind.strip()}".strip(), True

@@ -44,13 +44,15 @@ _CHANGES = r"(?:improvements?|gains?|differences?|increases?|decreases?|reductio
 _RELATIVE = re.compile(rf"\brel(?:\.|ative) (?:\w+ )?{_CHANGES}")
 
 
-def brackets_in(caption: str) -> Literal["spread", "delta"] | None:
+def brackets_in(caption: str) -> Literal["spread", "delta", "ignore"] | None:
     """What a caption says of bare numbers in brackets: `mean (std)`, `(std in parentheses)`, `gains in brackets`."""
     text = " ".join(caption.lower().split())
     if _SPREAD_SHAPE.search(text):
         return "spread"
     if not any(word in text for word in ("parenthes", "bracket", "subscript")):
         return None
+    if re.search(r"\branks?\b|\branking\b", text):
+        return "ignore"
     spread, change = spread_in(text) is not None, re.search(rf"\b{_CHANGES}", text) is not None
     return "spread" if spread and not change else "delta" if change and not spread else None
 

@@ -15,13 +15,13 @@ _BUDGET = re.compile(
 )
 _SCALE = {"k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
 _FAMILIES = (
-    r"wide-?resnet|wrn|resnext|resnest|preact-?resnet|resnet|rn|r|vit|deit|beit|swin(?:v2)?|convnext(?:v2)?|"
+    r"wide-?resnet|wrn|resnext|resnest|preact-?resnet|resnet|vit|deit|beit|swin(?:v2)?|convnext(?:v2)?|"
     r"efficientnet(?:v2)?|mobilenet(?:v\d)?|densenet|vgg|inception|alexnet|regnet|pvt(?:v2)?|mit|hrnet|dinov2|clip|"
     r"bert|roberta|deberta(?:v3)?|albert|electra|gpt|opt|pythia|llama|qwen|mistral|mixtral|gemma|phi|t5|flan-t5|bart|bloom|"
     r"gin|gcn|gat|pointnet|whisper|wav2vec|hubert|conformer|mamba|yolo(?:v\d+)?"
 )
 _MODEL = re.compile(
-    rf"(?<![\w-])((?:{_FAMILIES})(?:[- ]?(?:\d[\w.]*|base|small|large|tiny|huge|giant|xl|xxl|[tsblhgxn]))(?:[-/]\w[\w.]*)*)(?![\w-])"
+    rf"(?<![\w-])((?:{_FAMILIES})(?:[- ]?(?:\d[\w.]*|base|small|large|tiny|huge|giant|xl|xxl|[tsblhgxn]))(?:[-/]\w[\w.]*)*|rn?-?(?:18|34|50|101|152))(?![\w-])"
 )
 _WORDS = rf"(?:{_COUNT}|{'|'.join(NUMERALS)}|zero|few|many)"
 _SETTINGS = tuple(

@@ -70,10 +70,11 @@ class Parser:
         elif self._peek() == "sign":
             sign = "+" if self.tokens[self.at].text == "+" else "-"
             self.at += 1
+        factor = self._take("times")
         token = self._take("number")
         if token is None:
             raise _UnreadableError("not a number")
-        number = Number(sign + self._digits(token), token.style, marks=marks)
+        number = Number(sign + self._digits(token), token.style, marks=marks, suffix="×" if factor else "")
         self._attachments(number)
         return number
 
@@ -131,7 +132,7 @@ class Parser:
                 self._bare_delta(number)
             elif kind == "mark":
                 number.marks += self._marks()
-            elif kind == "word":
+            elif kind in ("word", "times"):
                 self._suffix(number)
             if self.at == before:
                 return
@@ -156,10 +157,13 @@ class Parser:
 
     def _suffix(self, number: Number) -> None:
         token = self.tokens[self.at]
-        if number.suffix or len(token.text) > 4 or (token.spaced and len(token.text) < 2):
+        factor = token.kind == "times" or token.text == "x"
+        if number.suffix or len(token.text) > 4 or (token.spaced and len(token.text) < 2 and not factor):
             raise _UnreadableError(f"unexpected {self._rest()!r} behind the number")
+        if factor and self._peek(1) not in ("", "open", "close", "mark", "sup", "sub", "end"):
+            raise _UnreadableError("a product, not a number")
         self.at += 1
-        number.suffix = token.text
+        number.suffix = "×" if factor else token.text
 
     def _bare_delta(self, number: Number) -> None:
         """`85.82 +2.44`, `85.82 ↑2.44`; a final arrow is only decoration; `85-87` is a range."""
@@ -229,9 +233,22 @@ class Parser:
         is_footnote = kind == "sup" and token.text.isdecimal()
         return after in ("close", "end") and not is_footnote
 
+    def _last_digits(self, number: Number, token: Token, kind: str) -> str | None:
+        """`0.905(2)` is 0.905 ± 0.002: bare digits right behind decimals count units of the last printed one."""
+        places = len(number.printed.partition(".")[2])
+        bracket = self.tokens[self.at - 1]
+        bare = kind == "open" and bracket.text == "(" and not bracket.spaced and not token.spaced
+        if not (bare and places and token.text.isdecimal() and len(token.text) <= max(2, places)):
+            return None
+        return format(Decimal(token.text).scaleb(-places), f".{places}f")
+
     def _plain(self, number: Number, kind: str) -> None:
         token = self.tokens[self.at]
-        if self.brackets == "spread" and number.spread is None:
+        digits = self._last_digits(number, token, kind) if number.spread is None else None
+        if digits is not None and self.brackets in (None, "spread"):
+            self.at += 1
+            number.spread = digits
+        elif self.brackets == "spread" and number.spread is None:
             self.at += 1
             number.spread = self._digits(token)
         elif self.brackets == "delta" and number.delta is None:

@@ -11,6 +11,7 @@ from leaderboard.claims.importers.grid import Cell, Style
 _LEXER = re.compile(
     r"""(?P<number>\d{1,3}(?:(?:,|[\u2009\u202f\u00a0])\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d*)?|\.\d+)
        |(?P<exponent>[eE][+\-−]?\d{1,3}(?![\w.])|[×x·]\s?10(?=\x04))
+       |(?P<times>[×✕])
        |(?P<pm>±|\+/-|\+/−|\+-|\\pm)
        |(?P<sign>[+\-−–])
        |(?P<up>[↑⬆⇑▲△]) |(?P<down>[↓⬇⇓▼▽])

@@ -27,6 +27,7 @@ _COMPONENT = re.compile(
     r"[+\-−–]\s{0,3}[^\W\d]|(w/o?|w\.?o\.?|with|without|only|add(ing)?|removing|remove|replacing|replace|plus|minus|no)\s"
     r"(?!of\b)"
 )
+_PLURAL = re.compile(r"(?<=rate|core|turn|ward)s$")
 _ARROWS_UP = "↑⬆⇑▲"
 _ARROWS_DOWN = "↓⬇⇓▼"
 
@@ -69,7 +70,7 @@ def metric_of(text: str) -> MetricWord | None:
         match = pattern.fullmatch(words)
         if match is not None:
             part = next((found for found in match.groupdict().values() if found), "")
-            return replace(word, name=word.name or text.strip(), part=PARTS.get(part, part))
+            return replace(word, name=word.name or _PLURAL.sub("", text.strip()), part=PARTS.get(part, part))
     return None
 
 
