@@ -109,7 +109,8 @@ def import_text(path: Path) -> ClaimSet:
     unread = tuple(str(item) for item in result.unread)
     notes = (*result.notes, *(f"{table.name}: {note}" for table in result.tables for note in table.notes))
     if count := len(result.unread_sentences):
-        notes = (*notes, f"{count} sentence{'s' * (count != 1)} that compare{'s' * (count == 1)} results not read")
+        compare = "sentence that compares results was" if count == 1 else "sentences that compare results were"
+        notes = (*notes, f"{count} {compare} not read")
     return ClaimSet(
         id=path.name,
         path=str(path),

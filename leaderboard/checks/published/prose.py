@@ -12,7 +12,7 @@ from leaderboard.checks.evidence import OTHER_FIELDS, Evidence, Number, fold
 from leaderboard.checks.explain import difference
 from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict, cell
 from leaderboard.checks.metrics import direction_of
-from leaderboard.checks.numbers import Interval, Reported, parse, show
+from leaderboard.checks.numbers import Interval, Reported, exactly, parse, show
 from leaderboard.checks.registry import check
 from leaderboard.claims.importers import words
 from leaderboard.claims.model import TextClaim
@@ -20,7 +20,8 @@ from leaderboard.claims.model import TextClaim
 SHOWN = 4
 NO_RIVAL = re.compile(
     r"\b(ours?|our|proposed|oracle|upper[ -]?bound|skyline|topline|human|expert|teacher|supervised|ground[ -]?truth|"
-    r"ensemble|w/o?|without|with|full data|joint|multi-?task|best of|chance|random)\b|^[+\-–]|\+"
+    r"p-?values?|improv\w*|gains?|std|ranks?|delta|ensemble|w/o?|without|with|full data|joint|multi-?task|"
+    r"best of|chance|random)\b|^[+\-–δ#]|\+"
 )
 """Rows that “all baselines” may not mean: variants of the own one, bounds, ablations."""
 
@@ -31,6 +32,13 @@ class Pair:
 
     mine: Number
     other: Number
+    rivals: bool = True
+    """Whether the table itself lets the two compete."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether the first is printed as worse."""
+        return self.rivals and self.direction != "unknown" and self.gain < 0
 
     @property
     def direction(self) -> str:
@@ -61,9 +69,9 @@ def prose(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """What a sentence says of two rows must hold in the columns that it names.
 
     Formula: “better on all” is contradicted by one printed number that is worse, an equal one is left alone; “better”
-    by being worse in every column; “by d” where no column has |(a − b) − d| ≤ u_a + u_b + u_d, the mean over the columns
-    does not either, and for a per cent neither do 100 (a − b) / b nor the share of the error that is gone. Where no
-    metric is named, one for which the sentence holds is enough.
+    by being worse in every column; “by d” where no column has |(a − b) − d| ≤ u_a + u_b + u_d, the mean over the
+    columns does not either, and for a per cent neither do 100 (a − b) / b, 100 (a − b) / a and the share of the error
+    that is gone. Where no metric is named, one for which the sentence holds is enough.
     Source: wording of the source; docs/importing.md says which sentences are read.
     Power: any column printed the other way round is found in a sentence that is read; of differences what DELTA finds.
     Blind spot: sentences with a word outside of the vocabulary; they are listed by `bench claims import`.
@@ -103,7 +111,7 @@ def _is_meant(number: Number, text: TextClaim) -> bool:
         return False
     if text.tasks and not {fold(task) for task in text.tasks} & set(_tasks(scope.task)):
         return False
-    if text.split and scope.split and fold(scope.split) != fold(text.split):
+    if text.splits and scope.split and scope.split not in text.splits:
         return False
     if text.metric:
         return fold(scope.metric) == fold(text.metric)
@@ -126,7 +134,7 @@ def _paired(column: Sequence[Number], text: TextClaim) -> Iterator[Pair]:
         yield from (Pair(a, b) for a in mine for b in others if only or text.by or _alike(a, b))
         return
     rivals = others if text.by else [n for n in others if _is_rival(n, text.method)]
-    yield from (Pair(a, b) for a in mine for b in rivals if text.by or _compete(a, b))
+    yield from (Pair(a, b, bool(text.by) or _compete(a, b)) for a in mine for b in rivals)
 
 
 def _alike(a: Number, b: Number) -> bool:
@@ -149,15 +157,18 @@ def _compete(mine: Number, other: Number) -> bool:
 
 
 def _signs(text: TextClaim, pairs: Sequence[Pair]) -> Finding | None:
-    """None where no printed number stands against the sentence."""
+    """None where no printed number stands against the sentence in all of its readings."""
     known = [pair for pair in pairs if pair.direction != "unknown"]
-    worse = [pair for pair in known if pair.gain < 0]
-    if text.kind == "improves" or not _all_metrics(text):
-        if any(not any(p.gain < 0 for p in group) for group in _by_metric(pairs, text)):
-            return None
-    if not worse or (text.kind == "improves" and len(worse) < len(pairs) and text.baseline is not None):
-        return None
-    if text.kind == "improves" and not _beaten_everywhere(worse, pairs):
+    worse = [pair for pair in known if pair.lost]
+    columns = _columns(known)
+    beaten = {place: any(pair.lost for pair in column) for place, column in columns.items()}
+    if text.kind == "improves":
+        contradicted = len(known) == len(pairs) and all(beaten.values())
+    elif text.every_metric or text.metric is not None:
+        contradicted = bool(worse)
+    else:
+        contradicted = _in_each_reading(beaten)
+    if not contradicted:
         return None
     ahead = sum(pair.gain > 0 for pair in known)
     places = ", ".join(dict.fromkeys(pair.name for pair in worse))
@@ -170,24 +181,34 @@ def _signs(text: TextClaim, pairs: Sequence[Pair]) -> Finding | None:
     )
 
 
-def _all_metrics(text: TextClaim) -> bool:
-    return text.every_metric or text.metric is not None
+USUAL_SPLITS = frozenset({"", "train", "validation", "dev", "test", "minival"})
+"""Splits that measure the same thing; others, such as test-clean and test-other, are data sets of their own."""
+
+Place = tuple[str, tuple[str, str]]
+"""Task, and metric with its split."""
 
 
-def _by_metric(pairs: Sequence[Pair], text: TextClaim) -> list[list[Pair]]:
-    """Pairs that one reading of the sentence is about: those of one metric, or of one column where it says no more."""
-    groups: dict[tuple[str, ...], list[Pair]] = defaultdict(list)
+def _columns(pairs: Sequence[Pair]) -> dict[Place, list[Pair]]:
+    columns: dict[Place, list[Pair]] = defaultdict(list)
     for pair in pairs:
         scope = pair.mine.scope
-        metric = fold(scope.metric) if pair.direction != "unknown" else f"?{pair.mine.claim.where.column}"
-        columns = (fold(scope.task), pair.mine.claim.where.column) if text.kind == "improves" else ()
-        groups[(metric, *columns)].append(pair)
-    return list(groups.values())
+        task = fold(scope.task) if scope.task or scope.metric else fold(pair.mine.claim.where.column)
+        split = fold(scope.split)
+        own = "" if split in USUAL_SPLITS else split
+        columns[(f"{task} {own}".strip(), (fold(scope.metric), "" if own else split))].append(pair)
+    return columns
 
 
-def _beaten_everywhere(worse: Sequence[Pair], pairs: Sequence[Pair]) -> bool:
-    """Whether some rival is better in each column."""
-    return {pair.name for pair in worse} == {pair.name for pair in pairs}
+def _in_each_reading(beaten: dict[Place, bool]) -> bool:
+    """Whether some task is lost in every metric, or every metric is lost on some task."""
+    by_task: dict[str, list[bool]] = defaultdict(list)
+    by_metric: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for (task, metric), lost in beaten.items():
+        by_task[task].append(lost)
+        by_metric[metric].append(lost)
+    return any(all(lost) for lost in by_task.values()) or (
+        bool(by_metric) and all(any(lost) for lost in by_metric.values())
+    )
 
 
 # --- by how much ------------------------------------------------------------------------------------------------------
@@ -223,22 +244,16 @@ def _fits(text: TextClaim, pair: Pair, stated: Reported) -> bool:
     """Whether a difference can be the stated one in any of the ways that its unit allows, rounded in any way."""
     a, b = pair.mine.reported, pair.other.reported
     gap, wanted = _wide(a) - _wide(b), _wide(stated)
-    if pair.direction == "min":
-        gap = gap.scale(-1)
+    gap = gap.scale(_sign(pair))
     sizes = [gap] if text.by_unit != "relative" else []
     if text.by_unit in ("points", "percent") and max(abs(a.value), abs(b.value)) <= 1:
         sizes.append(gap.scale(100))
     if text.by_unit in ("percent", "relative"):
-        for whole in (_wide(b), _wide(a), Interval(Fraction(100), Fraction(100)) - _wide(b), exact_one(b)):
-            if whole is not None and not whole.lo <= 0 <= whole.hi:
-                sizes.append(gap.scale(100) / whole)
+        one = 1 if max(abs(a.value), abs(b.value)) <= 1 else 100
+        wholes = (_wide(b), _wide(a), exactly(one) - _wide(b))
+        sizes += [gap.scale(100) / whole for whole in wholes if not whole.lo <= 0 <= whole.hi]
     signs = (1, -1) if pair.direction == "unknown" else (1,)
     return any(size.scale(sign).meets(wanted) for size in sizes for sign in signs)
-
-
-def exact_one(b: Reported) -> Interval | None:
-    """What is missing to a whole, for fractions of one."""
-    return Interval(Fraction(1), Fraction(1)) - _wide(b) if abs(b.value) < 1 else None
 
 
 def _wide(number: Reported) -> Interval:
@@ -249,27 +264,31 @@ def _wide(number: Reported) -> Interval:
 
 def _mean_fits(text: TextClaim, pairs: Sequence[Pair], stated: Reported) -> bool:
     """Whether the stated difference can be the mean over the columns of one metric, or over all."""
-    groups = [list(pairs), *_groups(pairs)]
-    for group in groups:
-        if len(group) < 2 or text.tasks:
-            continue
-        gaps = [
-            (_wide(p.mine.reported) - _wide(p.other.reported)).scale(-1 if p.direction == "min" else 1) for p in group
-        ]
-        bases = [_wide(p.other.reported) for p in group]
-        count = Fraction(1, len(group))
-        mean = Interval(sum((g.lo for g in gaps), Fraction(0)), sum((g.hi for g in gaps), Fraction(0))).scale(count)
-        base = Interval(sum((g.lo for g in bases), Fraction(0)), sum((g.hi for g in bases), Fraction(0))).scale(count)
-        sizes = [mean, mean.scale(100)] if text.by_unit != "relative" else []
-        if text.by_unit in ("percent", "relative"):
-            sizes += [mean.scale(100) / base] if not base.lo <= 0 <= base.hi else []
-            each = [g.scale(100) / b for g, b in zip(gaps, bases, strict=True) if not b.lo <= 0 <= b.hi]
-            if each:
-                total = Interval(sum((e.lo for e in each), Fraction(0)), sum((e.hi for e in each), Fraction(0)))
-                sizes.append(total.scale(Fraction(1, len(each))))
-        if any(size.meets(_wide(stated)) for size in sizes):
-            return True
-    return False
+    if text.tasks:
+        return False
+    groups = [group for group in (list(pairs), *_groups(pairs)) if len(group) > 1]
+    return any(size.meets(_wide(stated)) for group in groups for size in _means(text, group))
+
+
+def _means(text: TextClaim, group: Sequence[Pair]) -> Iterator[Interval]:
+    gaps = [(_wide(p.mine.reported) - _wide(p.other.reported)).scale(_sign(p)) for p in group]
+    bases = [_wide(p.other.reported) for p in group]
+    if text.by_unit != "relative":
+        yield _mean(gaps)
+        yield _mean(gaps).scale(100)
+    if text.by_unit in ("percent", "relative") and not any(base.lo <= 0 <= base.hi for base in bases):
+        yield _mean([gap.scale(100) / base for gap, base in zip(gaps, bases, strict=True)])
+        if not _mean(bases).lo <= 0 <= _mean(bases).hi:
+            yield _mean(gaps).scale(100) / _mean(bases)
+
+
+def _sign(pair: Pair) -> int:
+    return -1 if pair.direction == "min" else 1
+
+
+def _mean(parts: Sequence[Interval]) -> Interval:
+    low, high = (sum(ends, Fraction(0)) for ends in ((p.lo for p in parts), (p.hi for p in parts)))
+    return Interval(low, high).scale(Fraction(1, len(parts)))
 
 
 def _groups(pairs: Sequence[Pair]) -> list[list[Pair]]:

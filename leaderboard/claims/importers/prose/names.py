@@ -54,9 +54,8 @@ class Table:
         return re.sub(r" \(\w+\)$", "", self.name)
 
     def rows_called(self, name: str) -> list[str]:
-        """Labels of rows that a name in a sentence means; those that are spelled just so before others."""
-        same = [label for label in self.methods if exact(label) == name]
-        return same or [label for label in self.methods if bare(label) == name]
+        """Labels of rows that a name in a sentence can mean."""
+        return [label for label in self.methods if name in (exact(label), bare(label))]
 
 
 @dataclass
@@ -69,9 +68,11 @@ class Names:
     metrics: dict[str, str] = field(default_factory=dict)
     captions: dict[str, set[str]] = field(default_factory=dict)
     """Word of a caption → tables."""
+    parts: set[str] = field(default_factory=set)
+    """Names that a sentence about the tables may have beside those of whole rows: models, what `+ X` adds."""
 
     def find(self, text: str) -> tuple[str, str] | None:
-        """What a phrase names: `m`ethod, `t`ask, metric (`x`), or a word that only a caption has (`j`), and its name."""
+        """What a phrase names, a method (`m`), task (`t`) or metric (`x`), and its name in the tables."""
         if text in self.methods:
             return "m", self.methods[text]
         if text.casefold() == "baseline" and (label := self._baseline()):
@@ -98,6 +99,7 @@ class Names:
 def names_of(claims: Sequence[Claim], summaries: Iterable[TableSummary], said: dict[str, str]) -> Names:
     """Index the tables; `said` has the captions in full."""
     tables = {table.name: Table(table.name, table.label, said.get(table.name, "")) for table in summaries}
+    parts: set[str] = set()
     for claim in claims:
         table = tables.setdefault(claim.where.table, Table(claim.where.table))
         scope = claim.scope
@@ -106,7 +108,8 @@ def names_of(claims: Sequence[Claim], summaries: Iterable[TableSummary], said: d
         table.tasks |= set(task_names(scope.task))
         if scope.metric:
             table.metrics.add(scope.metric)
-    names = Names(tables)
+        parts |= {part for part in (scope.model, bare((scope.method or "").lstrip("+ "))) if part}
+    names = Names(tables, parts=parts)
     for table in tables.values():
         for label in table.methods:
             for text in (exact(label), bare(label)):

@@ -1,10 +1,10 @@
-"""One sentence to what it says of two rows: a small grammar over a closed vocabulary, or the reason why it is not read."""
+"""One sentence to what it says of two rows: a small grammar over a closed vocabulary, or why it is not read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from leaderboard.claims.importers import words
@@ -37,15 +37,19 @@ class Statement:
     quantities: tuple[Quantity, ...] = ()
     tasks: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
-    split: str | None = None
+    splits: tuple[str, ...] = ()
     worse: bool = False
+    always: bool = False
+    """Whether it says "consistently"."""
+    transitive: bool = False
+    """Whether it improves a row, which may mean another that joins both."""
     every_metric: bool = False
     labels: tuple[str, ...] = ()
     """What it refers to, `⟦label⟧` or `Table 3`, a part's letter behind."""
     caption_words: tuple[str, ...] = ()
 
 
-class NotRead(Exception):
+class NotReadError(Exception):
     """The sentence is not understood; its text says why."""
 
 
@@ -60,9 +64,10 @@ class _Reading:
     words: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     quantities: list[Quantity] = field(default_factory=list)
-    split: str | None = None
+    splits: list[str] = field(default_factory=list)
     every: bool = False
     every_metric: bool = False
+    average: bool = False
 
     def mark(self, kind: str, value: str) -> str:
         """Keep a name and give its placeholder."""
@@ -77,37 +82,41 @@ _REFERENCE = re.compile(
 )
 _OWN = re.compile(rf"\b(?:{lexicon.OWN})(?![\w-])", re.IGNORECASE)
 _WE = re.compile(
-    r"\b[Ww]e (?=(?:\w+ly |also |further )?(?:outperform|surpass|beat|exceed|improve|achieve|obtain|reach|attain|set|gain|reduce)\b)"
+    r"\b[Ww]e (?=(?:\w+ly |also |further )?(?:outperform|surpass|beat|exceed|improve|achieve|obtain|reach|attain|set|"
+    r"gain|reduce)\b|observe an? )"
 )
 _ARTICLED = re.compile(r"«own»,? ?\(?«m(\d+)»\)?,?|\b[Oo]ur «m(\d+)»|\b[Tt]he proposed «m(\d+)»")
-_LISTED = re.compile(r"(«m\d+»)\s?,\s?(?:and |or )?(?=«m\d+»)")
+_LIST = re.compile(r"«m\d+»(?:\s?,\s?«m\d+»){0,20}\s?,?\s(?:and|or)\s«m\d+»")
+_JOINT = re.compile(r"\s?,?\s(?:and|or)\s|\s?,\s?")
 
 
 def read_sentence(sentence: Sentence, names: Names) -> Statement:
     """What a sentence says.
 
     Raises:
-        NotRead: a word, a form or a restriction that the vocabulary does not hold.
+        NotReadError: a word, a form or a restriction that the vocabulary does not hold.
     """
     if MACRO in sentence.text:
-        raise NotRead(f"the command {sentence.text.partition(MACRO)[2]} is not defined in this file")
+        raise NotReadError(f"the command {sentence.text.partition(MACRO)[2]} is not defined in this file")
     reading = _Reading(names)
     text = _without_brackets(_phrases(_placed(sentence.text, reading), reading))
     tags = list(_tags(text, reading))
     statement = _statement(tags, reading)
     if statement.kind != "improves" and lexicon.EXCEPTIVE.search(sentence.after.lower()):
-        raise NotRead("the next sentence may restrict it")
+        raise NotReadError("the next sentence may restrict it")
     return statement
 
 
-def compares(sentence: Sentence, names: Names) -> bool:
-    """Whether a sentence looks like a comparison with a number or over everything, of a row of the tables."""
-    text = sentence.text
-    if not lexicon.TRIGGER.search(text):
-        return False
+def compares(sentence: Sentence) -> bool:
+    """Whether a sentence has a word of comparison."""
+    return lexicon.TRIGGER.search(sentence.text) is not None
+
+
+def states(sentence: Sentence, names: Names) -> bool:
+    """Whether a comparison of a row of the tables has a number in it, or is over everything."""
     reading = _Reading(names)
-    placed = _phrases(_placed(text, reading), reading)
-    mentions = reading.methods or OWN in placed
+    placed = _phrases(_placed(sentence.text, reading), reading)
+    mentions = reading.methods or OWN in placed or not names.parts.isdisjoint(re.findall(r"[^\s,;()]+", sentence.text))
     universal = reading.every or re.search(r"\b(consistent|all|every|each|best|state[- ]of[- ]the[- ]art)", placed)
     return bool(mentions and (reading.quantities or universal))
 
@@ -184,7 +193,7 @@ def _ends(text: str, start: int, end: int) -> Iterator[int]:
 
 def _phrases(text: str, reading: _Reading) -> str:
     """Tails cut, and phrases of several words as placeholders: everywhere, all others, the best other, a quantity."""
-    text = lexicon.LEADS.sub("", text.rstrip(" .!"))
+    text = lexicon.MARGIN.sub(" ", lexicon.LEADS.sub("", text.rstrip(" .!")))
     text = _cut_tail(text)
 
     def everywhere(match: re.Match[str]) -> str:
@@ -195,15 +204,18 @@ def _phrases(text: str, reading: _Reading) -> str:
     text = re.sub(rf"\b(?:{lexicon.EVERYWHERE})(?![\w-])", everywhere, text)
     text = re.sub(rf"\b(?:{lexicon.BEST_OTHER})(?![\w-])", " «o» ", text)
     text = re.sub(rf"\b(?:{lexicon.ALL_OTHERS})(?![\w-])", " «a» ", text)
-    relative = re.search(r"\brelative(?:ly)?\b(?! to)", text) is not None
-    absolute = re.search(r"\babsolute(?:ly)?\b", text) is not None
+    relative = re.search(r"\brel(?:ative(?:ly)?\b(?! to)|\.)", text) is not None
+    absolute = re.search(r"\babs(?:olute(?:ly)?\b|\.)", text) is not None
 
     def quantity(match: re.Match[str]) -> str:
-        metric = next((reading.metrics[int(m[2:-1])] for m in (match[4], match[7]) if m), None)
-        reading.quantities.append(Quantity(match[1], _unit(match, relative, absolute), metric))
+        metric = next((reading.metrics[int(m[2:-1])] for m in (match["before"], match["behind"]) if m), None)
+        reading.quantities.append(Quantity(match["number"], _unit(match, relative, absolute), metric))
         return f" «q{len(reading.quantities) - 1}» "
 
-    text = lexicon.QUANTITY.sub(quantity, text)
+    text = re.sub(r"\bup to +(?=«q)", "", lexicon.QUANTITY.sub(quantity, text))
+    if re.search(r"\bon average\b", text):
+        reading.average = True
+        text = re.sub(r",? ?\bon average\b,?", " ", text)
     return re.sub(r"\b(?:relative(?! to)|absolute)\b", " ", text)
 
 
@@ -217,9 +229,10 @@ def _cut_tail(text: str) -> str:
 def _unit(match: re.Match[str], relative: bool, absolute: bool) -> Unit:
     if relative and not absolute:
         return "relative"
-    if absolute or match[5] or ((match[4] or match[7]) and not match[2]):
+    named = match["before"] or match["behind"]
+    if absolute or match["points"] or (named and not match["percent"]):
         return "points"
-    return "percent" if match[2] else ""
+    return "percent" if match["percent"] else ""
 
 
 _BRACKET = re.compile(r"\(([^()]*)\)")
@@ -237,10 +250,9 @@ def _tags(text: str, reading: _Reading) -> Iterator[tuple[str, str]]:
     """The words that matter, each as a tag and its placeholder.
 
     Raises:
-        NotRead: a word that is not in the vocabulary.
+        NotReadError: a word that is not in the vocabulary.
     """
-    text = " ".join(_LISTED.sub(r"\1 & ", text).split())
-    text = re.sub(r"& (?:and|or) ", "& ", text)
+    text = _LIST.sub(lambda match: _JOINT.sub(" & ", match.group()), " ".join(text.split()))
     at = 0
     while at < len(text):
         if text[at] in " ,":
@@ -268,11 +280,9 @@ def _tags(text: str, reading: _Reading) -> Iterator[tuple[str, str]]:
 def _accept(word: str, reading: _Reading) -> None:
     split = words.split_of(word) if word in SPLITS else None
     if split is not None:
-        if reading.split not in (None, split):
-            raise NotRead("two splits are named")
-        reading.split = split
+        reading.splits.append(split)
     elif word and word not in lexicon.DROPPED:
-        raise NotRead(f"“{word}” is not in the vocabulary of comparisons")
+        raise NotReadError(f"“{word}” is not in the vocabulary of comparisons")
 
 
 _OBJECT = r"(?:M(?:&M)*|A|O)"
@@ -281,14 +291,17 @@ _FORMS = [
     re.compile(form)
     for form in (
         rf"M(?:HQ?&?)?(?P<verb>[VW])(?P<object>{_OBJECT})(?:Y(?P<by>{_QUANTITIES}))?",
+        rf"P(?P<object>{_OBJECT})(?P<me>M)(?:HG?|G|I)Y?(?P<by>{_QUANTITIES})G?",
+        rf"P(?P<object>{_OBJECT})(?P<me>M)EC?(?P<by>{_QUANTITIES})C",
+        rf"M(?P<verb>I)(?P<object>{_OBJECT})",
         r"M(?:HQ?&?)?(?P<verb>[VW])(?P<pairs>(?:MYQ&?)+)",
-        rf"M(?:HQ?&?)?I(?:P?(?P<object>{_OBJECT}))?Y(?P<by>{_QUANTITIES})",
+        rf"M(?:HQ?&?)?(?P<verb>I)(?:P?(?P<object>{_OBJECT}))?Y(?P<by>{_QUANTITIES})",
         rf"M(?:HQ?&?)?IY(?P<by>{_QUANTITIES})P(?P<object>{_OBJECT})",
         rf"M(?:HQ?&?)?IP(?P<object>{_OBJECT})",
         rf"M(?:H|E)?G?(?P<by>{_QUANTITIES})G?P(?P<object>{_OBJECT})",
         rf"MHGP(?P<object>{_OBJECT})(?:Y?(?P<by>{_QUANTITIES}))?",
         rf"ME(?P<by>{_QUANTITIES})C?P(?P<object>{_OBJECT})",
-        rf"MECP(?P<object>{_OBJECT})(?:Y(?P<by>{_QUANTITIES}))?",
+        rf"M[EH]CP(?P<object>{_OBJECT})(?:Y(?P<by>{_QUANTITIES}))?",
         r"M[HE](?P<best>B)",
     )
 ]
@@ -297,7 +310,8 @@ _SILENT = frozenset("txsrjk")
 
 def _statement(tags: list[tuple[str, str]], reading: _Reading) -> Statement:
     """The one form that the tags have."""
-    consistent = reading.every or any(tag == "K" for tag, _ in tags)
+    always = any(tag == "K" for tag, _ in tags)
+    consistent = always or reading.every
     kept = [pair for pair in tags if pair[0] not in _SILENT and pair[0] != "K"]
     kept = [("M" if tag == "own" else tag.upper(), value) for tag, value in kept]
     while kept and kept[0][0] in "HE&":
@@ -306,8 +320,9 @@ def _statement(tags: list[tuple[str, str]], reading: _Reading) -> Statement:
     shape = "".join(tag for tag, _ in kept)
     match = next((found for form in _FORMS if (found := form.fullmatch(shape))), None) if len(shape) < 40 else None
     if match is None:
-        raise NotRead("its form is not one of those that are read")
-    return _filled(match, kept, consistent, reading)
+        raise NotReadError("its form is not one of those that are read")
+    silent = [value for tag, value in tags if tag in _SILENT]
+    return replace(_filled(match, kept, silent, consistent, reading), always=always)
 
 
 def _without_loose_and(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -319,8 +334,13 @@ def _without_loose_and(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:
     ]
 
 
-def _filled(match: re.Match[str], tags: list[tuple[str, str]], consistent: bool, reading: _Reading) -> Statement:
+def _filled(
+    match: re.Match[str], tags: list[tuple[str, str]], silent: list[str], consistent: bool, reading: _Reading
+) -> Statement:
     groups = match.groupdict()
+
+    def said(kind: str, names: list[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(names[int(value[2:-1])] for value in silent if value[1] == kind and len(value) > 3))
 
     def within(name: str, tag: str) -> list[str]:
         if groups.get(name) is None:
@@ -334,23 +354,28 @@ def _filled(match: re.Match[str], tags: list[tuple[str, str]], consistent: bool,
     stated = tuple(reading.quantities[int(value[2:-1])] for value in within("by", "Q") + within("pairs", "Q"))
     best = groups.get("best") is not None
     if groups.get("object") is None and groups.get("pairs") is None and not best:
-        raise NotRead("it does not say over which row")
+        raise NotReadError("it does not say over which row")
     if groups.get("verb") == "W" and not bases:
-        raise NotRead("its form is not one of those that are read")
+        raise NotReadError("its form is not one of those that are read")
     against_all = groups.get("object") in ("A", "O")
-    kind: Literal["improves", "consistent", "best"] = "consistent" if consistent else "improves"
-    if best or (against_all and not stated):
-        kind = "best" if consistent or reading.tasks else "improves"
+    kind: Literal["improves", "consistent", "best"] = "improves"
+    if consistent or ((said("t", reading.tasks) or reading.splits) and not stated):
+        kind = "best" if best or (against_all and not stated) else "consistent"
+    if groups.get("verb") == "I" and kind == "improves" and not stated:
+        raise NotReadError("its form is not one of those that are read")
+    if reading.average and (not stated or consistent):
+        raise NotReadError("it is about an average")
     return Statement(
-        method=named(tags[0][1]),
+        method=named(tags[match.start("me") if groups.get("me") else 0][1]),
         bases=bases,
         kind=kind,
         quantities=stated,
-        tasks=tuple(dict.fromkeys(reading.tasks)),
-        metrics=tuple(dict.fromkeys(reading.metrics)),
-        split=reading.split,
+        tasks=said("t", reading.tasks),
+        metrics=said("x", reading.metrics),
+        splits=tuple(dict.fromkeys(reading.splits)),
         worse=groups.get("verb") == "W",
+        transitive=groups.get("verb") == "I",
         every_metric=reading.every_metric,
         labels=tuple(dict.fromkeys(reading.labels)),
-        caption_words=tuple(dict.fromkeys(reading.words)),
+        caption_words=said("j", reading.words),
     )

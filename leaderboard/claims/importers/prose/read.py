@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmark.errors import DataError
 from leaderboard.claims.importers import words
 from leaderboard.claims.importers.grid import SourceTable
-from leaderboard.claims.importers.prose.names import Names, Table, loose, names_of, own_rows
-from leaderboard.claims.importers.prose.phrases import OWN, NotRead, Quantity, Statement, compares, read_sentence
+from leaderboard.claims.importers.prose.names import Names, Table, bare, exact, loose, names_of, own_rows
+from leaderboard.claims.importers.prose.phrases import (
+    OWN,
+    NotReadError,
+    Quantity,
+    Statement,
+    compares,
+    read_sentence,
+    states,
+)
 from leaderboard.claims.importers.prose.sentences import (
     LONGEST,
     Sentence,
@@ -24,6 +33,9 @@ from leaderboard.claims.model import Claim, TextClaim
 MOST = 2_000
 """Sentences with a comparison that are read of one file."""
 QUOTED = 160
+
+_INCLUDES = re.compile(r"^[^%\n]*\\(?:input|include|subfile)\b", re.MULTILINE)
+"""Text that stands in another file."""
 
 Prose = tuple[tuple[TextClaim, ...], tuple[UnreadSentence, ...]]
 
@@ -49,15 +61,22 @@ def read_prose(
     except DataError:
         return (), ()
     names = names_of(claims, summaries, captions)
-    resolver = _Resolver(names, own_rows(names, " ".join(sentence.text for sentence in sentences)))
+    own = own_rows(names, " ".join(sentence.text for sentence in sentences))
+    resolver = _Resolver(names, own, format == "latex" and _is_partial(source))
     found: dict[TextClaim, None] = {}
     unread: list[UnreadSentence] = []
-    for sentence in _comparing(sentences, names):
+    for sentence in _comparing(sentences):
         try:
-            found.update(dict.fromkeys(resolver.claims(sentence, read_sentence(sentence, names))))
-        except NotRead as reason:
-            unread.append(UnreadSentence(sentence.line, _quote(sentence.text), str(reason)))
+            found.update(dict.fromkeys(list(resolver.claims(sentence, read_sentence(sentence, names)))))
+        except NotReadError as reason:
+            if states(sentence, names):
+                unread.append(UnreadSentence(sentence.line, _quote(sentence.text), str(reason)))
     return tuple(found), tuple(unread)
+
+
+def _is_partial(source: str) -> bool:
+    """Whether further files belong to the text of a LaTeX source."""
+    return _INCLUDES.search(source.partition("\\begin{document}")[2]) is not None
 
 
 def _sentences(
@@ -70,12 +89,12 @@ def _sentences(
     yield from caption_sentences((table.name, captions[table.name], table.line) for table in summaries)
 
 
-def _comparing(sentences: Iterable[Sentence], names: Names) -> Iterator[Sentence]:
+def _comparing(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """Sentences that look like a comparison, each text once."""
     seen: set[tuple[str, str]] = set()
     for sentence in sentences:
         key = (sentence.text, sentence.table)
-        if len(sentence.text) <= LONGEST and key not in seen and len(seen) < MOST and compares(sentence, names):
+        if len(sentence.text) <= LONGEST and key not in seen and len(seen) < MOST and compares(sentence):
             seen.add(key)
             yield sentence
 
@@ -91,18 +110,24 @@ class _Resolver:
 
     names: Names
     own: dict[str, str]
+    partial: bool = False
+    """Whether further files belong to the source."""
 
     def claims(self, sentence: Sentence, said: Statement) -> Iterator[TextClaim]:
         """Statements about named rows of named tables.
 
         Raises:
-            NotRead: the tables, the rows or the columns are not the only ones it could mean.
+            NotReadError: the tables, the rows or the columns are not the only ones it could mean.
         """
+        if sentence.cites and said.method != OWN and not (said.labels or self._is_own(said.method)):
+            raise NotReadError("it may tell what others have found")
         tables = self._of_one_float(self._with_names(self._referred(sentence, said), said))
         method = self._row(said.method, tables)
         bases = tuple(self._row(base, tables) for base in said.bases)
         if method in bases:
-            raise NotRead("it compares a row with itself")
+            raise NotReadError("it compares a row with itself")
+        if said.transitive and any(_joined(method, base, tables) for base in bases):
+            raise NotReadError("it may mean a row that joins both")
         metrics = self._metrics(said, tables)
         for base, quantity, tasks, metric in _pairs(said, bases, metrics):
             better, other = (base, method) if said.worse and base else (method, base)
@@ -119,9 +144,12 @@ class _Resolver:
                 read=True,
                 tables=tuple(table.name for table in tables),
                 line=sentence.line or None,
-                split=said.split,
+                splits=said.splits,
                 every_metric=said.every_metric,
             )
+
+    def _is_own(self, name: str) -> bool:
+        return any(name in (exact(label), bare(label)) for label in self.own.values())
 
     def _referred(self, sentence: Sentence, said: Statement) -> list[Table]:
         """Tables the sentence refers to; those its paragraph does; all of them."""
@@ -130,15 +158,17 @@ class _Resolver:
             return [table for table in known if table.name == sentence.table]
         if said.labels:
             found = [self._labelled(label, known) for label in said.labels]
-            if not all(found):
-                raise NotRead(f"it refers to {_shown(said.labels)}, which is no table that was read here")
+            if not all(found) or not found:
+                raise NotReadError(f"it refers to {_shown(said.labels)}, which is no table that was read here")
             return list({table.name: table for tables in found for table in tables}.values())
         last = sentence.before.rpartition("⟦")[2].partition("⟧")[0] if "⟦" in sentence.before else ""
+        if self.partial and not last:
+            raise NotReadError("it names no table, and the source has further files")
         if not last or last.startswith(("sec", "app", "eq", "alg", "subsec", "ch", "def", "thm")):
             return known
         labelled = self._labelled(last, known)
         if not labelled:
-            raise NotRead(f"its paragraph refers to {last}, which is no table that was read here")
+            raise NotReadError(f"its paragraph refers to {last}, which is no table that was read here")
         return labelled
 
     @staticmethod
@@ -161,13 +191,13 @@ class _Resolver:
         tables = [table for table in tables if all(self._rows(name, table) for name in rows)]
         tables = [table for table in tables if set(said.tasks) <= table.tasks]
         if not tables:
-            raise NotRead("no table that it can mean has its rows and columns")
+            raise NotReadError("no table that it can mean has its rows and columns")
         return tables
 
     @staticmethod
     def _of_one_float(tables: list[Table]) -> list[Table]:
         if len({table.float for table in tables}) > 1:
-            raise NotRead(f"it may mean {' or '.join(dict.fromkeys(table.float for table in tables))}")
+            raise NotReadError(f"it may mean {' or '.join(dict.fromkeys(table.float for table in tables))}")
         return tables
 
     def _rows(self, name: str, table: Table) -> list[str]:
@@ -178,7 +208,7 @@ class _Resolver:
     def _row(self, name: str, tables: list[Table]) -> str:
         found = {label for table in tables for label in self._rows(name, table)}
         if len(found) != 1:
-            raise NotRead(f"{' and '.join(sorted(found))}: more than one row has that name")
+            raise NotReadError(f"{' and '.join(sorted(found))}: more than one row has that name")
         return found.pop()
 
     def _metrics(self, said: Statement, tables: list[Table]) -> tuple[str | None, ...]:
@@ -189,19 +219,46 @@ class _Resolver:
         for metric in named:
             same = [one for one in here if _same_metric(one, metric)]
             if len(same) != 1 and len(here) > 1:
-                raise NotRead(f"the tables have no column, or several, for {metric}")
+                raise NotReadError(f"the tables have no column, or several, for {metric}")
             if len(same) == 1:
                 found.append(same[0])
             elif here and not same:
-                raise NotRead(f"the tables have no column for {metric}")
+                raise NotReadError(f"the tables have no column for {metric}")
         return tuple(found)
+
+
+def _joined(method: str, base: str, tables: list[Table]) -> bool:
+    """Whether some row is called by both names, as `SimCLR + PairMix`, or adds the method to what stands above it."""
+    names = {bare(method).casefold(), bare(base).casefold()}
+    rows = [label.casefold() for table in tables for label in table.methods]
+    return any(all(name in row for name in names) and row not in names for row in rows) or any(
+        row.startswith(("+", "w/", "with ")) for row in rows
+    )
+
+
+SAME = [
+    {loose(name) for name in names.split(", ")}
+    for names in (
+        "accuracy, top-1, top-1 accuracy, classification accuracy, acc@1",
+        "error, error rate, top-1 error, classification error",
+        "WER, word error rate, error rate",
+        "CER, character error rate, error rate",
+        "AP, mAP, average precision, mean average precision",
+        "IoU, mIoU, Jaccard, mean IoU",
+        "Dice, DSC, Dice score, Dice coefficient, dice similarity coefficient",
+        "AUC, AUROC, ROC-AUC",
+        "success rate, success",
+        "F1, F1-score, F-score",
+    )
+]
+"""Names of one metric in running text and in headings."""
 
 
 def _same_metric(a: str, b: str) -> bool:
     if loose(a) == loose(b):
         return True
-    known = [words.metric_of(a), words.metric_of(b)]
-    return all(known) and known[0].name == known[1].name  # type: ignore[union-attr]
+    names = {loose(known.name if (known := words.metric_of(name)) else name) for name in (a, b)}
+    return len(names) == 1 or any(names <= group for group in SAME)
 
 
 def _shown(labels: Sequence[str]) -> str:
@@ -215,19 +272,19 @@ def _pairs(said: Statement, bases: tuple[str, ...], metrics: tuple[str | None, .
     """Baseline, quantity, tasks and metric that belong together.
 
     Raises:
-        NotRead: it states several differences and it is open which belongs to what.
+        NotReadError: it states several differences and it is open which belongs to what.
     """
     amounts = said.quantities
     only = metrics[0] if len(metrics) == 1 else None
     if len(metrics) > 1 and len(amounts) != len(metrics):
-        raise NotRead("it names several metrics")
+        raise NotReadError("it names several metrics")
     if not amounts:
         yield from ((base, None, said.tasks, only) for base in bases or (None,))
     elif len(amounts) == 1:
         if len(bases) > 1 or len(said.tasks) > 1:
-            raise NotRead("it states one difference for several columns or rows")
+            raise NotReadError("it states one difference for several columns or rows")
         yield bases[0] if bases else None, amounts[0], said.tasks, only
-        if said.kind == "consistent":
+        if said.always:
             yield bases[0] if bases else None, None, said.tasks, only
     elif len(bases) <= 1 and len(said.tasks) == len(amounts):
         yield from ((bases[0] if bases else None, q, (t,), only) for q, t in zip(amounts, said.tasks, strict=True))
@@ -236,4 +293,4 @@ def _pairs(said: Statement, bases: tuple[str, ...], metrics: tuple[str | None, .
     elif len(bases) == len(amounts) and len(said.tasks) <= 1:
         yield from ((base, q, said.tasks, only) for base, q in zip(bases, amounts, strict=True))
     else:
-        raise NotRead("it states several differences and it is open which belongs to what")
+        raise NotReadError("it states several differences and it is open which belongs to what")

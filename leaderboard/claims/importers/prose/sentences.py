@@ -18,6 +18,8 @@ from leaderboard.claims.importers.tags import events
 LONGEST = 900
 """Characters of a sentence; what is longer compares too many things at once."""
 MOST_TOKENS = 500
+CITED = "\ue000"
+"""Stands where a source is cited, for as long as sentences are being made."""
 MACRO = "⁇"
 """Stands where a command that the file does not define has left no text."""
 
@@ -34,6 +36,12 @@ class Sentence:
     """The next sentence."""
     table: str = ""
     """The table whose caption it belongs to."""
+    cites: bool = False
+    """Whether it cites something."""
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(word for line in lines for word in line.split())
 
 
 _ABBREVIATED = re.compile(
@@ -56,7 +64,8 @@ def linked(paragraph: list[tuple[str, int]], table: str = "") -> Iterator[Senten
     before = ""
     for at, (text, line) in enumerate(paragraph):
         after = paragraph[at + 1][0] if at + 1 < len(paragraph) else ""
-        yield Sentence(text, line, before, after[:LONGEST], table)
+        cites = CITED in text
+        yield Sentence(text.replace(CITED, ""), line, before, after[:LONGEST], table, cites)
         before = f"{before} {text}"[-2 * LONGEST :]
 
 
@@ -121,35 +130,12 @@ def markdown_sentences(source: str) -> Iterator[Sentence]:
 
 # --- HTML -------------------------------------------------------------------------------------------------------------
 
-_INLINE_TAGS = frozenset(
-    [
-        "a",
-        "b",
-        "i",
-        "em",
-        "strong",
-        "span",
-        "u",
-        "ins",
-        "sup",
-        "sub",
-        "small",
-        "font",
-        "code",
-        "abbr",
-        "cite",
-        "mark",
-        "s",
-        "del",
-        "q",
-        "var",
-        "kbd",
-        "samp",
-        "label",
-        "time",
-    ]
+_INLINE_TAGS = _words(
+    "a b i em strong span u ins sup sub small font code abbr cite mark s del q var kbd samp label time",
 )
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "pre", "math", "button", "nav", "select", "option"})
+_HEADINGS = _words(
+    "h1 h2 h3 h4 h5 h6 pre math button nav select option",
+)
 
 
 def html_sentences(source: str) -> Iterator[Sentence]:
@@ -172,75 +158,21 @@ def html_sentences(source: str) -> Iterator[Sentence]:
 
 # --- LaTeX ------------------------------------------------------------------------------------------------------------
 
-_LEFT_OUT = frozenset(
-    [
-        "table",
-        "wraptable",
-        "sidewaystable",
-        "longtable",
-        "subtable",
-        "margintable",
-        "SCtable",
-        "figure",
-        "wrapfigure",
-        "subfigure",
-        "tabular",
-        "tabularx",
-        "tabulary",
-        "tabu",
-        "longtabu",
-        "NiceTabular",
-        "supertabular",
-        "xltabular",
-        "tblr",
-        "array",
-        "deluxetable",
-        "equation",
-        "align",
-        "gather",
-        "multline",
-        "eqnarray",
-        "displaymath",
-        "algorithm",
-        "algorithmic",
-        "tikzpicture",
-        "thebibliography",
-        "threeparttable",
-        "axis",
-    ]
+_LEFT_OUT = _words(
+    "table wraptable sidewaystable longtable subtable margintable SCtable figure wrapfigure subfigure tabular",
+    "tabularx tabulary tabu longtabu NiceTabular supertabular xltabular tblr array deluxetable equation align",
+    "gather multline eqnarray displaymath algorithm algorithmic tikzpicture thebibliography threeparttable",
+    "axis",
 )
-_REFERENCES = frozenset(
-    ["\\ref", "\\cref", "\\Cref", "\\autoref", "\\tabref", "\\Tabref", "\\tref", "\\fref", "\\figref", "\\nameref"]
+_REFERENCES = _words(
+    "\\ref \\cref \\Cref \\autoref \\tabref \\Tabref \\tref \\fref \\figref \\nameref",
 )
-_HEADS = frozenset(
-    [
-        "\\title",
-        "\\section",
-        "\\subsection",
-        "\\subsubsection",
-        "\\paragraph",
-        "\\subparagraph",
-        "\\chapter",
-        "\\caption",
-        "\\author",
-    ]
+_HEADS = _words(
+    "\\title \\section \\subsection \\subsubsection \\paragraph \\subparagraph \\chapter \\caption \\author",
 )
-_DEFINERS = frozenset(
-    [
-        "\\newcommand",
-        "\\renewcommand",
-        "\\providecommand",
-        "\\def",
-        "\\gdef",
-        "\\edef",
-        "\\DeclareRobustCommand",
-        "\\newcolumntype",
-        "\\DeclareMathOperator",
-        "\\newrobustcmd",
-        "\\newenvironment",
-        "\\usepackage",
-        "\\documentclass",
-    ]
+_DEFINERS = _words(
+    "\\newcommand \\renewcommand \\providecommand \\def \\gdef \\edef \\DeclareRobustCommand \\newcolumntype",
+    "\\DeclareMathOperator \\newrobustcmd \\newenvironment \\usepackage \\documentclass",
 )
 
 
@@ -260,9 +192,10 @@ def latex_sentences(source: str, path: str) -> Iterator[Sentence]:
 
 
 def _paragraphs(tokens: list[Token]) -> Iterator[list[Token]]:
-    """Tokens of running text, cut at blank lines, headings, items and environments."""
+    """Tokens of running text, cut at blank lines, headings, items and environments; not of related work."""
     paragraph: list[Token] = []
     depth = 0
+    others = False
     at = _body(tokens)
     while at < len(tokens):
         token = tokens[at]
@@ -278,7 +211,11 @@ def _paragraphs(tokens: list[Token]) -> Iterator[list[Token]]:
         elif token.kind == "command" and token.text in _DEFINERS:
             at = _behind_line(tokens, at)
         elif token.kind == "command" and token.text in _HEADS:
-            _, at = _name(tokens, at)
+            heading, at = _name(tokens, at)
+            if token.text in ("\\section", "\\chapter"):
+                others = _OF_OTHERS.search(heading) is not None
+        elif others:
+            continue
         elif token.kind not in ("break", "newline") and token.text not in ("\\item", "\\par", "\\\\"):
             paragraph.append(token)
             continue
@@ -287,6 +224,10 @@ def _paragraphs(tokens: list[Token]) -> Iterator[list[Token]]:
         paragraph = []
     if paragraph:
         yield paragraph
+
+
+_OF_OTHERS = re.compile(r"related|background|prior work|preliminar|literature", re.IGNORECASE)
+"""Headings of sections about the work of others."""
 
 
 def _body(tokens: list[Token]) -> int:
@@ -306,7 +247,8 @@ def _name(tokens: list[Token], at: int) -> tuple[str, int]:
         at += 1
     if at >= len(tokens) or tokens[at].kind != "open":
         return "", start
-    depth, parts = 0, []
+    depth = 0
+    parts: list[str] = []
     for index in range(at, min(at + 200, len(tokens))):
         depth += (tokens[index].kind == "open") - (tokens[index].kind == "close")
         if depth == 0:
@@ -358,6 +300,9 @@ def _plain(tokens: list[Token], expander: Expander) -> str:
     return f"{text} {MACRO}{reader.unknown[0]}" if reader.unknown else text
 
 
+_CITES = re.compile(r"\\(?:paren|text|auto|foot)?[Cc]ite")
+
+
 def _with_references(tokens: list[Token]) -> list[Token]:
     out: list[Token] = []
     at = 0
@@ -367,6 +312,8 @@ def _with_references(tokens: list[Token]) -> list[Token]:
         if token.kind == "command" and token.text in _REFERENCES:
             label, at = _name(tokens, at)
             out.append(Token("text", f"⟦{label[:100]}⟧", token.offset))
+        elif token.kind == "command" and _CITES.match(token.text):
+            out += [Token("text", CITED, token.offset), token]
         else:
             out.append(token)
     return out
