@@ -19,6 +19,9 @@ ROUND_SIZES = (100, 500, 1000, 2000, 5000, 10000)
 """Other sizes of a test set tried as an explanation."""
 
 
+NO_ITEMS = "the number of evaluated items (N) is not stated"
+
+
 def is_count(number: Number) -> bool:
     """Whether one run's value is a whole number of items over N."""
     known = family(number.scope.metric)
@@ -53,7 +56,10 @@ def grim(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """
     for number in evidence.numbers:
         claim = number.claim
-        if claim.items is None or not is_count(number):
+        if not is_count(number):
+            continue
+        if claim.items is None:
+            tally.skip(NO_ITEMS)
             continue
         percent, total = claim.unit == "percent", claim.items * (claim.n or 1)
         power = grim_power(number.reported, percent, total)
@@ -111,7 +117,10 @@ def debit(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """
     for number in evidence.numbers:
         spread, items = number.claim.spread, number.claim.items
-        if spread is None or spread.kind != "se" or items is None or items < 2 or not is_count(number):
+        if spread is None or spread.kind != "se" or not is_count(number):
+            continue
+        if items is None or items < 2:
+            tally.skip(NO_ITEMS)
             continue
         error = parse(spread.printed, number.claim.rounding)
         if error is None:
@@ -185,7 +194,10 @@ def grimmer(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     for number in evidence.numbers:
         claim = number.claim
         spread, items, n = claim.spread, claim.items, claim.n
-        if spread is None or spread.kind != "sd" or not items or not n or n < 2 or not is_count(number):
+        if spread is None or spread.kind != "sd" or not is_count(number):
+            continue
+        if not items or not n or n < 2:
+            tally.skip(NO_ITEMS if not items else "the number of runs is not stated")
             continue
         sd = parse(spread.printed, claim.rounding)
         if sd is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +15,7 @@ from leaderboard.checks.metrics import bounds
 from leaderboard.checks.numbers import Interval, Reported, parse, show
 from leaderboard.checks.registry import check
 from leaderboard.checks.verdicts import judge, report
-from leaderboard.claims.model import Rounding
+from leaderboard.claims.model import Claim, Rounding
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,10 @@ def sd_max(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         spread = number.claim.spread
         low, high = bounds(number.claim)
         printed = parse(spread.printed, number.claim.rounding) if spread else None
-        if spread is None or printed is None or low is None or high is None or spread.kind in {"ci95", "minmax"}:
+        if spread is None or printed is None or spread.kind in {"ci95", "minmax"}:
+            continue
+        if low is None or high is None:
+            tally.skip("the metric's range is not known")
             continue
         verdict, policy = judge(partial(_below_limit, number, printed, low, high), number.claim.rounding)
         if verdict is Verdict.PASS:
@@ -203,11 +207,25 @@ def _slip_below(number: Number, low: int, high: int, other: Reported) -> bool:
     return _below_limit(number, other, low, high)
 
 
+DETERMINISTIC = re.compile(
+    r"determin\w*|greedy|closed[- ]form|analytic(al)?|rule[- ]based|heuristic\w*|exact solution|constant|"
+    r"majority( class)?|always \w+|no training|training[- ]free|zero[- ]shot"
+)
+"""Words of rows whose runs must agree."""
+
+
+def says_deterministic(claim: Claim) -> bool:
+    """Whether the row says that its runs cannot differ."""
+    texts = (claim.scope.method, claim.where.row, claim.scope.subset, claim.scope.setting, claim.scope.model)
+    return any(text is not None and DETERMINISTIC.search(text.casefold()) for text in texts)
+
+
 @check("SD-ZERO", 30, "no spread at all", Severity.WARNING)
 def sd_zero(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A spread of zero over several runs: deterministic, or the seed is not used.
 
-    Formula: s = 0 in print, or all printed runs equal. Information where n is not stated; a warning where n ≥ 2 is.
+    Formula: s = 0 in print, or all printed runs equal; rows that call themselves deterministic pass. Information where
+    n is not stated; a warning where n ≥ 2 is.
     Source: ivadomed/ivadomed#366 (the same split in all runs); OGB rows of deterministic methods (sound).
     Power: complete for printed zeros. Blind spot: a true spread below half of the last digit.
     """
@@ -215,7 +233,7 @@ def sd_zero(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         spread, claim = number.claim.spread, number.claim
         printed = parse(spread.printed) if spread else None
         same = len(claim.values) > 1 and len(set(claim.values)) == 1
-        if not same and (printed is None or printed.mantissa != 0):
+        if says_deterministic(claim) or (not same and (printed is None or printed.mantissa != 0)):
             if printed is not None or claim.values:
                 tally.ok()
             continue
