@@ -216,7 +216,7 @@ def _judged(evidence: Evidence, pool: list[Entry]) -> Iterator[Judgement]:
     table, *lines = [_groups(pool, key) for key in (_table, _column, _row)]
     for entry in pool:
         near = [table[_table(entry)], *(line[key(entry)] for line, key in zip(lines, (_column, _row), strict=True))]
-        judgements = [judgement for group in near for judgement in group.judge(entry)]
+        judgements = [judgement for group in near for judgement in group.judge(entry, whole=group is near[0])]
         holding = [judgement for judgement in judgements if judgement.holds]
         if holding or (judgements and not _is_excused(entry, near[1:], judgements)):
             yield max(holding or judgements, key=_weight)
@@ -242,16 +242,20 @@ class Group:
         self.tried = Counter(choice for entry in entries for choice in entry.choices)
         self.agreeing = Counter(reading for entry in entries for reading in entry.borne_out)
 
-    def judge(self, entry: Entry) -> Iterator[Judgement]:
-        """Readings that the other entries bear out, with what they make of this one."""
+    def judge(self, entry: Entry, whole: bool) -> Iterator[Judgement]:
+        """Readings that the other entries bear out, with what they make of this one.
+
+        In the whole table most of them suffice for a rule that the source states.
+        """
         for (choice, mode), count in self.agreeing.items():
             if choice not in entry.choices:
                 continue
             holds = (choice, mode) in entry.borne_out
             agreeing, tried = count - holds, self.tried[choice] - 1
             clear = agreeing >= WITNESSES and agreeing * 4 >= tried * 3
-            said = entry.says(choice)
-            if clear or (said and agreeing * 2 > tried):
+            said = whole and entry.says(choice) and agreeing > 1 and agreeing * 2 > tried
+            only = agreeing == tried > 1 and not entry.borne_out and _is_called(entry.choices[choice])
+            if clear or said or only:
                 certain = clear and said and _is_definite(choice, entry.choices[choice])
                 yield Judgement(entry, entry.choices[choice], choice, mode, agreeing, tried, holds, certain)
 
@@ -265,7 +269,11 @@ def _groups(pool: list[Entry], key: Callable[[Entry], str]) -> dict[str, Group]:
 
 def _is_definite(choice: Choice, base: Number) -> bool:
     """Whether what the source says leaves no doubt which row it means; what counts as a competitor is open to doubt."""
-    return choice.rule in ("previous", "first", "underlined") or CALLED.fullmatch(fold(base.scope.method)) is not None
+    return choice.rule in ("previous", "first", "underlined") or _is_called(base)
+
+
+def _is_called(base: Number) -> bool:
+    return CALLED.fullmatch(fold(base.scope.method)) is not None
 
 
 def _is_excused(entry: Entry, lines: list[Group], judgements: list[Judgement]) -> bool:
@@ -360,12 +368,14 @@ def named_rows(evidence: Evidence, number: Number, stated: Delta) -> list[Number
 
 
 def _only_named(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
-    """Where the table does not say its task: the one row of the column that has the baseline's name."""
+    """Where the table does not say its task: the one row of the column, and of the group, that has the name."""
     named = fold(stated.baseline)
     if not named or stated.task is not None:
         return []
     found = [n for n in rivals(evidence, number) if fold(n.scope.method) == named]
-    return found if len(found) == 1 else []
+    group = [n for n in found if not relate(n.scope, number.scope).differ]
+    column = [n for n in group if n.claim.where.column == number.claim.where.column]
+    return next((rows for rows in (found, group, column) if len(rows) == 1), [])
 
 
 def rivals(evidence: Evidence, number: Number) -> list[Number]:

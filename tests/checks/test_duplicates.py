@@ -104,3 +104,71 @@ def test_printed_difference_names_the_likely_slip(
     witness = [e for e in finding.explanations if "agrees with 85.82 only" in e.title]
     assert witness
     assert "so 85.92 in Table 1 is the likely slip" in witness[0].arithmetic
+
+
+def cells(make: Callable[..., Claim], table: str, values: str, **fields: Any) -> list[Claim]:
+    """Two methods on two data sets."""
+    names = [(method, task) for method in ("base", "mine") for task in ("A", "B")]
+    shared = {"metric": "accuracy", "unit": "percent", **fields}
+    return [
+        make(value, table=table, method=method, task=task, **shared)
+        for (method, task), value in zip(names, values.split(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("fields", [{}, {"budget": "300 epochs"}])
+def test_tables_that_differ_nearly_everywhere_are_one_note(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding], fields: Any
+) -> None:
+    first, second = (
+        cells(make, "T1", "93.1 71.2 94.5 74.0", **fields),
+        cells(make, "T2", "91.9 68.8 93.3 74.0", **fields),
+    )
+    finding = single(run("XT-DUP", *first, *second))
+    assert finding.severity is Severity.INFO
+    assert "T1 and T2 share 4 cells and differ in 3 of them" in finding.message
+
+
+@pytest.mark.parametrize(("budget", "severity"), [(None, Severity.WARNING), ("300 epochs", Severity.ERROR)])
+def test_one_cell_of_four_is_a_contradiction(
+    make: Callable[..., Claim],
+    run: Callable[..., Report],
+    single: Callable[[Report], Finding],
+    budget: str | None,
+    severity: Severity,
+) -> None:
+    first = cells(make, "T1", "93.1 71.2 94.5 74.0", budget=budget)
+    second = cells(make, "T2", "93.1 71.2 94.5 74.9", budget=budget)
+    finding = single(run("XT-DUP", *first, *second))
+    assert finding.severity is severity
+    told = [e for e in finding.explanations if e.title == "the scopes may differ" and e.fits]
+    assert [e.arithmetic for e in told] == ([] if budget else ["not read from either table: budget"])
+
+
+def test_a_field_of_one_side_is_told_as_such(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding]
+) -> None:
+    finding = single(run("XT-DUP", *pair(make, "85.92", "85.82", {"split": "test"}, {})))
+    assert "read from one of the tables only: split" in [e.arithmetic for e in finding.explanations]
+
+
+def test_differences_are_not_held_against_a_table_of_another_condition(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    first, second = cells(make, "T1", "93.1 71.2 94.5 74.0"), cells(make, "T2", "91.9 68.8 93.3 72.1")
+    gain = {"printed": "+1.4", "baseline": "base"}
+    first[2] = first[2].model_copy(update={"delta": make("1", delta=gain).delta})
+    assert run("DELTA", *first, *second).findings == []
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "count"), [("A B", "C D", 0), ("A B", "A", 0), ("A B", "A B", 1), ("", "", 1), ("A B", "", 0)]
+)
+def test_averages_are_compared_only_over_the_same_parts(
+    make: Callable[..., Claim], run: Callable[..., Report], left: str, right: str, count: int
+) -> None:
+    def table(name: str, tasks: str, average: str) -> list[Claim]:
+        shared = {"metric": "accuracy", "method": "mine", "table": name}
+        return [*(make("60.0", task=task, **shared) for task in tasks.split()), make(average, task="Avg.", **shared)]
+
+    assert len(run("XT-DUP", *table("T1", left, "65.1"), *table("T2", right, "85.1")).findings) == count

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from leaderboard.checks.baselines import Judgement, agrees, is_unsigned, named_rows, quotient, rivals
+from leaderboard.checks.baselines import WITNESSES, Judgement, agrees, is_unsigned, named_rows, quotient, rivals
 from leaderboard.checks.evidence import Evidence, Number, fold, key_of, relate
 from leaderboard.checks.explain import difference, slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
@@ -36,8 +36,6 @@ def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Power: of single-digit edits of a four-digit value 92.8 % are found (90.5 % at three digits, 94.3 % at five).
     Blind spot: a wrong value with the difference computed from it; fewer than four differences to an unnamed baseline.
     """
-    nowhere: dict[str, list[Finding]] = defaultdict(list)
-    unnamed: Counter[str] = Counter()
     for number, stated, printed in printed_differences(evidence, tally, relative=False):
         judgement = evidence.judgements.get((number, stated))
         if not stated.is_unnamed:
@@ -49,13 +47,7 @@ def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         elif judgement is not None:
             tally.ok()
         else:
-            unnamed[number.claim.where.table] += 1
-            yield from _any_baseline(evidence, number, stated, printed, tally, nowhere[number.claim.where.table])
-    for table, findings in nowhere.items():
-        if len(findings) * 2 <= unnamed[table] or unnamed[table] == 1:
-            yield from findings
-        else:
-            tally.skip("the baseline is not in the table", len(findings))
+            yield from _any_baseline(evidence, number, stated, printed, tally)
 
 
 def printed_differences(evidence: Evidence, tally: Tally, relative: bool) -> Iterator[tuple[Number, Delta, Reported]]:
@@ -115,16 +107,28 @@ def _against(
             tally.ok()
         elif digits not in told:  # a twin that prints the same has nothing to add
             told.add(digits)
-            severity = Severity.WARNING if is_guess else _severity(number, value, base, printed)
+            severity = Severity.WARNING if is_guess else _severity(evidence, number, value, base, printed)
             yield _disagree(evidence, number, value, base, printed, verdict, policy, severity)
 
 
-def _severity(number: Number, value: Number, base: Number, printed: Reported) -> Severity:
+def _severity(evidence: Evidence, number: Number, value: Number, base: Number, printed: Reported) -> Severity:
     """A warning where something that is not stated may excuse it."""
     unknown = _unknown(value, base) if value is number else relate(value.scope, number.scope).unknown
-    if not unknown and value is number and _as_percent(value.reported, base.reported, printed):
+    percent = value is number and _as_percent(value.reported, base.reported, printed)
+    if not unknown and percent and not _are_points(evidence, number):
         unknown = relate(value.scope, base.scope).unknown  # a percentage that was read as points
     return Severity.WARNING if unknown else Severity.ERROR
+
+
+def _are_points(evidence: Evidence, number: Number) -> bool:
+    """Whether the other differences under the number's heading are in points, some of them surely."""
+    where = number.claim.where
+    under = (n for n in evidence.by_cell[(where.table, where.column, fold(number.scope.metric))] if n is not number)
+    stated = ((n, d, parse(d.printed)) for n in under for d in n.claim.differences if not (d.relative or d.is_unnamed))
+    known = ((n.reported, base.reported, d) for n, s, d in stated if d for base in named_rows(evidence, n, s)[:1])
+    fits = Counter((agrees(a, b, d), _as_percent(a, b, d)) for a, b, d in known)
+    surely = fits[True, False]
+    return not fits[False, True] and surely > 1 and surely + fits[True, True] >= WITNESSES
 
 
 def _breaks(evidence: Evidence, judgement: Judgement) -> Finding:
@@ -274,9 +278,9 @@ def _readings(a: Reported, b: Reported, d: Reported) -> Iterator[Explanation]:
 
 
 def _any_baseline(
-    evidence: Evidence, number: Number, stated: Delta, printed: Reported, tally: Tally, nowhere: list[Finding]
+    evidence: Evidence, number: Number, stated: Delta, printed: Reported, tally: Tally
 ) -> Iterator[Finding]:
-    """No baseline named and no reading borne out: some row of the column must fit, as points or as percent."""
+    """No baseline named and no reading borne out: a lone other row must fit, as points or as percent."""
     rows = rivals(evidence, number)
     if not rows:
         tally.skip("no baseline named and no other row")
@@ -284,8 +288,10 @@ def _any_baseline(
         yield from _against(evidence, number, fitting, printed, tally, is_guess=True)
     elif any(_as_percent(number.reported, n.reported, printed) for n in rows):
         tally.ok()
+    elif len(rows) > 1:
+        tally.skip("the baseline is not named, and no reading is borne out by the other differences")
     else:
-        nowhere.append(_to_no_row(number, rows, printed))
+        yield _to_no_row(number, rows, printed)
 
 
 def _to_no_row(number: Number, rows: list[Number], printed: Reported) -> Finding:

@@ -6,6 +6,7 @@ import pytest
 
 from leaderboard.claims.importers import import_text
 from leaderboard.claims.importers.mapping import Mapping
+from leaderboard.claims.importers.readings import rule_in
 
 
 def deltas(result):
@@ -54,14 +55,72 @@ def test_a_last_row_of_improvements_belongs_to_the_row_above_it(latex_table, lab
     assert len(result.claims) == 6
 
 
-def test_a_second_row_of_differences_is_listed(latex_table):
+def test_a_second_row_of_differences_stands_beside_the_first(latex_table):
     rows = (
         "Method & CIFAR-10 & SVHN \\\\ \\midrule\nDefault & 93.38 & 96.02 \\\\ Ours & 95.78 & 96.32 \\\\ "
         "$\\Delta$ & +2.40 & +0.30 \\\\ Rel. improv. & 2.57\\% & 0.31\\% \\\\"
     )
     result = latex_table(rows)
-    assert [item[1] for item in deltas(result)] == ["+2.40", "+0.30"]
-    assert [item.text for item in result.unread] == ["row Rel. improv.: 2.57, 0.31 (2 in all)"]
+    assert [[(delta.printed, delta.relative) for delta in claim.differences] for claim in result.claims[2:]] == [
+        [("+2.40", False), ("2.57", True)], [("+0.30", False), ("0.31", True)]
+    ]  # fmt: skip
+    assert result.unread == ()
+
+
+BEST = "Data & A & B & Ours & {} \\\\ \\midrule\nX & 70.1 & \\underline{{72.3}} & 74.0 & {} \\\\ "
+BEST += "Y & \\underline{{61.5}} & 60.2 & 64.1 & {} \\\\ Z & 80.0 & \\underline{{82.2}} & 83.1 & {} \\\\"
+
+
+@pytest.mark.parametrize(
+    ("heading", "gains", "relative", "caption", "rule"),
+    [
+        ("Gain", ("+1.7", "+2.6", "+0.9"), False, "Accuracy.", None),
+        ("$\\Delta$", ("1.7", "2.6", "0.9"), False, "Accuracy. $\\Delta$: gain over the best competitor.", "best"),
+        (
+            "Improv.",
+            ("2.35\\%", "4.23\\%", "1.09\\%"),
+            True,
+            "Gain over the strongest baseline (underlined).",
+            "underlined",
+        ),
+    ],
+)
+def test_a_gain_over_the_best_competitor_has_another_baseline_in_each_row(
+    latex_table, heading, gains, relative, caption, rule
+):
+    claims = latex_table(BEST.format(heading, *gains), 4, caption).claims
+    found = [claim.delta for claim in claims if claim.delta is not None]
+    assert [(delta.baseline, delta.relative, delta.to, delta.inferred) for delta in found] == [
+        ("B", relative, rule, True), ("A", relative, rule, True), ("B", relative, rule, True)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("change with respect to the previous row", "previous"),
+        ("Cumulative gains in parentheses", "previous"),
+        ("Gains over the corresponding baseline in parentheses.", "corresponding"),
+        ("relative to the respective vanilla model", "corresponding"),
+        ("Improvement over the second best.", "best"),
+        ("Gain over the best-performing baseline", "best"),
+        ("gains over previous SOTA", "best"),
+        ("relative gain over the strongest baseline (underlined)", "underlined"),
+        ("difference to the first row", "first"),
+        ("Best in bold, second best underlined.", None),
+        ("Gains over Default.", None),
+    ],
+)
+def test_a_caption_states_the_rule_by_which_baselines_are_chosen(text, rule):
+    assert rule_in(text) == rule
+
+
+def test_differences_to_the_row_before_in_a_column_of_their_own_are_bound(latex_table):
+    rows = (
+        "Method & Top-1 & $\\Delta$ \\\\ \\midrule\nPlain & 76.1 & -- \\\\ + A & 76.8 & +0.7 \\\\ "
+        "+ B & 77.0 & +0.2 \\\\ + C & 78.2 & +1.2 \\\\ + D & 79.0 & +0.8 \\\\"
+    )
+    assert [item[2] for item in deltas(latex_table(rows, caption="x"))] == ["Plain", "+ A", "+ B", "+ C"]
 
 
 def test_a_relative_improvement_of_two_rows_is_bound_though_it_is_wrong(latex_table):
