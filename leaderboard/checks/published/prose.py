@@ -97,12 +97,19 @@ def pairs_of(evidence: Evidence, text: TextClaim) -> list[Pair]:
     """The sentence's row against its baseline, or against every rival, in each column that it can speak of."""
     columns: dict[tuple[str, ...], list[Number]] = defaultdict(list)
     for number in evidence.numbers:
-        scope, where = number.scope, number.claim.where
-        if scope.method is None or not _is_meant(number, text):
-            continue
-        unnamed = where.column if scope.task is None or scope.metric is None else ""
-        columns[(where.table, unnamed, fold(scope.task), fold(scope.metric), fold(scope.split))].append(number)
+        scope = number.scope
+        if scope.method is not None and _is_meant(number, text):
+            place = number.claim.where.table, _unnamed(number)
+            columns[(*place, fold(scope.task), fold(scope.metric), fold(scope.split))].append(number)
     return [pair for column in columns.values() for pair in _paired(column, text)]
+
+
+def _unnamed(number: Number) -> str:
+    """The heading that numbers share whose task or metric is not known: their column, or their row under methods."""
+    scope, where = number.scope, number.claim.where
+    if scope.task is not None and scope.metric is not None:
+        return ""
+    return f"{where.row} {where.line}" if scope.method and scope.method in where.column else where.column
 
 
 def _is_meant(number: Number, text: TextClaim) -> bool:
@@ -147,10 +154,8 @@ def _is_rival(number: Number, method: str) -> bool:
 
 
 def _compete(mine: Number, other: Number) -> bool:
-    """Whether the table itself lets two rows compete: same conditions, and bold does not crown the lesser number."""
-    if mine.claim.bold:
-        return False
-    return bool(other.claim.bold) or (other.claim.bold is None and _alike(mine, other))
+    """Whether the table itself lets two rows compete: bold does not crown the lesser number, conditions agree."""
+    return not mine.claim.bold and (bool(other.claim.bold) or _alike(mine, other))
 
 
 # --- better or worse --------------------------------------------------------------------------------------------------
@@ -206,7 +211,8 @@ def _in_each_reading(beaten: dict[Place, bool]) -> bool:
     for (task, metric), lost in beaten.items():
         by_task[task].append(lost)
         by_metric[metric].append(lost)
-    return any(all(lost) for lost in by_task.values()) or (
+    named = all(by_task) or len(by_task) == 1  # where only some tasks are named, a row may lack its task's name
+    return (named and any(all(lost) for lost in by_task.values())) or (
         bool(by_metric) and all(any(lost) for lost in by_metric.values())
     )
 
