@@ -38,6 +38,12 @@ class DataError(BenchError):
     """A data set is missing, damaged or not what its manifest says."""
 
 
+class DataWriteError(DataError):
+    """A data set cannot be put in place: a full disk, missing rights ...; the command itself is right."""
+
+    exit_code = ExitCode.INTERNAL
+
+
 class StoreError(BenchError):
     """The result store cannot be read or written."""
 

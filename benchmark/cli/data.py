@@ -24,7 +24,7 @@ def data_option() -> Option[Any]:
     """`--data DIR`, given as `root: Path | None` (None: the default place)."""
     return click.option(
         "--data", "root",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=click.Path(file_okay=False, readable=False, path_type=Path),
         envvar="BENCH_DATA",
         show_envvar=True,
         help="Folder of the data sets; ~/.cache/initbench if absent.",
@@ -71,9 +71,10 @@ def line_of(name: str, root: Path | None) -> dict[str, Any]:
         "title": info.title,
         "kind": info.kind,
         "size": info.size,
-        "sizes": sizes_there(info, root),
-        "state": "embedded" if info.embedded else "missing" if missing else "prepared",
+        "sizes": () if missing and missing.problem else sizes_there(info, root),
+        "state": "embedded" if info.embedded else missing.state if missing else "prepared",
         "command": missing.command if missing else None,
+        "missing": str(missing) if missing else None,
         "rows": {split: part.rows for split, part in info.splits.items()},
         "classes": len(info.classes) or None,
         "bytes": info.bytes,
@@ -144,8 +145,9 @@ def place_of(name: str, root: Path | None) -> dict[str, Any]:
     from tasks.data.places import prepared, size_of
 
     info = dataset(name)
-    places = [(EMBEDDED, None)] if info.embedded else [(path, size_of(path)) for path in prepared(info, root=root)]
     missing = is_available(name, root=root)
+    folders = [] if info.embedded or (missing and missing.problem) else prepared(info, root=root)
+    places = [(EMBEDDED, None)] if info.embedded else [(path, size_of(path)) for path in folders]
     return {
         "name": name,
         "folders": [str(path) for path, _ in places],
@@ -164,13 +166,14 @@ def verify(names: tuple[str, ...], root: Path | None, as_json: bool) -> ExitCode
 
     Exit code 4 when something is wrong, 3 when a named data set is missing.
     """
-    from tasks.data import dataset
+    from tasks.data import is_available
     from tasks.data import names as all_names
-    from tasks.data.places import prepared
     from tasks.data.verify import verify as verify_one
 
     chosen = names or tuple(
-        name for name in all_names() if (info := dataset(name)).embedded or prepared(info, root=root)
+        name
+        for name in all_names()
+        if (missing := is_available(name, root=root)) is None or missing.sizes or missing.problem
     )
     with progress_bar() as progress:
         found = {name: verify_one(name, root=root, progress=progress) for name in chosen}
@@ -203,8 +206,9 @@ def size_option() -> Option[Any]:
 @command.command()
 @click.argument("name")
 @click.option(
-    "--from", "source", type=click.Path(path_type=Path), required=True, metavar="PATH", help="File or folder you have."
-)
+    "--from", "source",
+    type=click.Path(readable=False, path_type=Path), required=True, metavar="PATH", help="File or folder you have.",
+)  # fmt: skip
 @size_option()
 @data_option()
 @json_option()

@@ -15,7 +15,7 @@ HEADING = """\
 
 <!-- Made by `python -m benchmark.cli.reference > docs/cli.md`; a test fails when it is out of date. -->
 
-Exit codes: 0 complete · 1 internal error, or results that cannot be written (a full disk, for example) · 2 usage or
+Exit codes: 0 complete · 1 internal error, or files that cannot be written (a full disk, for example) · 2 usage or
 invalid spec (also: nothing selected) · 3 incomplete (failed, timed-out or missing cells) · 4 a check or comparison
 found something · 130 interrupted. The last line of `bench run` says which and why.
 """

@@ -84,7 +84,7 @@ def load_verb(name: str) -> click.Command:
 @click.group(
     cls=VerbGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 complete, 1 internal error or results that cannot be written, 2 usage or invalid spec, "
+    epilog="Exit codes: 0 complete, 1 internal error or files that cannot be written, 2 usage or invalid spec, "
     "3 incomplete, 4 a check or comparison found something, 130 interrupted.",
 )
 @click.version_option(__version__, "--version", "-V", prog_name="bench")

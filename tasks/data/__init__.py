@@ -4,6 +4,7 @@ Importing this package imports neither torch nor numpy, pyarrow or Pillow.
 """
 
 from tasks.data.arrays import Images, Tokens, load_images, load_text, load_tokenizer, load_tokens
+from tasks.data.content import content_digests
 from tasks.data.manifest import DatasetInfo, dataset, names
 from tasks.data.places import Missing, data_root, is_available
 
@@ -12,6 +13,7 @@ __all__ = [
     "Images",
     "Missing",
     "Tokens",
+    "content_digests",
     "data_root",
     "dataset",
     "is_available",

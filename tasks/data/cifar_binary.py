@@ -46,7 +46,7 @@ def read_archive(path: Path, layout: Layout) -> dict[str, bytes]:
                         read_member(archive, member, wanted[name], path, found)
             while stream.read(1 << 20):  # to the end, where gzip's checksum is
                 pass
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path}: expected a whole tar.gz archive: {error or type(error).__name__}") from None
     if missing := [name for name in wanted if name.partition("/")[2] not in found]:
         raise DataError(f"{path}: expected {', '.join(missing)}, which it does not hold")

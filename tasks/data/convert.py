@@ -12,8 +12,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmark.errors import DataError
+from benchmark.errors import DataError, DataWriteError
 from tasks.data import cifar_binary, folders, hub_parquet
+from tasks.data.access import SPACE, reading
 from tasks.data.cifar_binary import read_archive
 from tasks.data.decode import decode_image, decode_resized
 from tasks.data.detect import Found
@@ -92,7 +93,8 @@ def cifar(info: DatasetInfo, found: Found, split: str) -> tuple[Any, Any]:
 
     layout = found.layout
     path = found.files[0][1]
-    raw = cifar_binary.read_folder(found.unpacked, layout) if found.unpacked else read_archive(path, layout)
+    with reading(path):
+        raw = cifar_binary.read_folder(found.unpacked, layout) if found.unpacked else read_archive(path, layout)
     parts = []
     for file in layout.members[split]:
         check_digest(f"{path}: {file.path}", raw[file.path], file.sha256, file.md5)
@@ -121,7 +123,9 @@ def encoded_rows(info: DatasetInfo, found: Found, split: str) -> Iterator[tuple[
     """Encoded image, label and place of every row."""
     if found.layout.reader == "image-folder":
         for path, label in folders.image_files(info, dict(found.folders)[split]):
-            yield path.read_bytes(), label, str(path)
+            with reading(path):
+                encoded = path.read_bytes()
+            yield encoded, label, str(path)
         return
     layout = found.layout
     for path in (path for file, path in found.files if file.split == split):
@@ -164,9 +168,9 @@ def write_resized(
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     check_space(out, len(order) * size * size * 3)
-    pixels = np.lib.format.open_memmap(
-        out / f"{split}-pixels.npy", mode="w+", dtype=np.uint8, shape=(len(order), size, size, 3)
-    )
+    path = out / f"{split}-pixels.npy"
+    pixels = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=(len(order), size, size, 3))
+    reserve(path)
     for row, image in enumerate(decoded(encoded_rows(info, found, split), size)):
         pixels[place[row]] = image
         progress(f"{info.name} {split}: decode", row + 1, len(order))
@@ -176,16 +180,30 @@ def write_resized(
 
 
 def check_space(folder: Path, needed: int) -> None:
-    """Refuse before a memory map runs out of disk, which would kill the process instead of raising.
+    """Refuse before anything is written that will not fit.
 
     Raises:
-        DataError: too little space.
+        DataWriteError: too little space.
     """
     import shutil
 
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise DataError(f"{folder.parent}: {needed / 1e9:.1f} GB are needed, {free / 1e9:.1f} GB are free")
+        sizes = f"{needed / 1e9:.3g} GB are needed, {free / 1e9:.3g} GB are free"
+        raise DataWriteError(f"cannot write in {folder.parent}: {sizes}. {SPACE}")
+
+
+def reserve(path: Path) -> None:
+    """Take a file's space from the disk, since a memory map that finds none kills the process instead of raising.
+
+    Raises:
+        OSError: there is too little, or a quota forbids it.
+    """
+    import os
+
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as stream:
+            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
 
 
 def decoded(rows: Iterable[tuple[bytes, int, str]], size: int) -> Iterator[Any]:

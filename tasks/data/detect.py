@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchmark.errors import DataError
+from tasks.data.access import listing
 from tasks.data.cifar_binary import USE_BINARY
 from tasks.data.folders import PICKLED, refuse_other_lists
 from tasks.data.manifest import DatasetInfo, File, Layout
@@ -88,7 +90,8 @@ def place(file: File, source: Path) -> list[Path]:
     if source.is_file():
         return [source] if source.match(name) else []
     for pattern in (file.path, name):
-        if found := sorted(path for path in source.glob(pattern) if path.is_file()):
+        folder, _, last = pattern.rpartition("/")
+        if found := [path for path in listing(source / folder) if fnmatchcase(path.name, last) and path.is_file()]:
             return found
     return []
 

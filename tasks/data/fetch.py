@@ -14,11 +14,13 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPException
+from io import FileIO
 from pathlib import Path
 from typing import IO, Any
 
 from benchmark import __version__
-from benchmark.errors import DataError
+from benchmark.errors import DataError, DataWriteError
+from tasks.data.access import reading, writing
 from tasks.data.convert import Progress
 from tasks.data.hashing import file_digest
 from tasks.data.manifest import DatasetInfo, File, Layout, dataset
@@ -87,10 +89,11 @@ def fetch_file(file: File, target: Path, progress: Progress = quiet) -> None:
 
     Raises:
         DataError: another process is at it, or every address failed, each with its reason.
+        DataWriteError: a full disk, missing rights; what came is kept and continued next time.
     """
-    if target.is_file() and fault(file, target) is None:
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with reading(target):
+        if target.is_file() and fault(file, target) is None:
+            return
     part = target.with_name(target.name + ".part")
     reasons = []
     with locked(part):
@@ -100,10 +103,18 @@ def fetch_file(file: File, target: Path, progress: Progress = quiet) -> None:
             except (ChangedError, HTTPException, OSError) as error:
                 reasons.append(f"{url}: {error}")
                 continue
-            part.replace(target)
+            except DataWriteError as error:
+                raise DataWriteError(f"{error}{kept(part)}") from None
+            with writing(target.parent):
+                part.replace(target)
             return
-    kept = f"; {part.stat().st_size:,} bytes are kept in {part} and continued next time" if has_bytes(part) else ""
-    raise DataError(f"{file.path} could not be fetched{kept}:\n" + "\n".join(f"  {reason}" for reason in reasons))
+    listed = "\n".join(f"  {reason}" for reason in reasons)
+    raise DataError(f"{file.path} could not be fetched{kept(part)}:\n{listed}")
+
+
+def kept(part: Path) -> str:
+    """What remains of a download that did not end, in words."""
+    return f"; {part.stat().st_size:,} bytes are kept in {part} and continued next time" if has_bytes(part) else ""
 
 
 def has_bytes(path: Path) -> bool:
@@ -116,15 +127,21 @@ def locked(part: Path) -> Iterator[None]:
 
     Raises:
         DataError: another process holds it.
+        DataWriteError: its folder cannot be made or written.
     """
-    with part.open("ab") as stream:
+    with writing(part.parent):
+        part.parent.mkdir(parents=True, exist_ok=True)
+        stream = part.open("ab")
+    with stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DataError(f"{part}: another process is fetching this file") from None
-        yield
-    if part.exists() and not has_bytes(part):
-        part.unlink()
+        try:
+            yield
+        finally:
+            if part.exists() and not has_bytes(part):
+                part.unlink()
 
 
 def download(url: str, file: File, part: Path, progress: Progress) -> None:
@@ -164,7 +181,7 @@ def receive(url: str, file: File, part: Path, progress: Progress) -> None:
         if file.size is not None and total is not None and total != file.size:
             raise ChangedError(f"offers {total:,} bytes, expected {file.size:,}")
         limit = file.size or total or MAX_UNSTATED
-        with part.open("r+b") as stream:
+        with part.open("r+b", buffering=0) as stream:
             stream.truncate(start)
             stream.seek(start)
             copy(response, stream, start, limit, lambda done: progress(f"fetch {file.path}", done, file.size or total))
@@ -214,18 +231,27 @@ def total_size(response: Any, start: int) -> int | None:
     return start + int(length) if length and length.isdecimal() else None
 
 
-def copy(response: IO[bytes], stream: IO[bytes], done: int, limit: int, tell: Any) -> None:
+def copy(response: IO[bytes], stream: FileIO, done: int, limit: int, tell: Any) -> None:
     """Append what comes.
 
     Raises:
         ChangedError: more than `limit` bytes in all.
+        DataWriteError: the disk is full; no other address would help.
     """
     while piece := response.read(CHUNK):
         done += len(piece)
         if done > limit:
             raise ChangedError(f"sends more than the expected {limit:,} bytes")
-        stream.write(piece)
+        append(stream, piece)
         tell(done)
+
+
+def append(stream: FileIO, piece: bytes) -> None:
+    """Write all of a piece, unbuffered, so that what the file holds is known when the disk is full."""
+    rest = memoryview(piece)
+    with writing(Path(stream.name).parent):
+        while rest:
+            rest = rest[stream.write(rest) :]
 
 
 def fault(file: File, path: Path) -> str | None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchmark.errors import DataError
+from tasks.data.access import NOWHERE, listing, unreadable
 from tasks.data.manifest import DatasetInfo, dataset
 
 VARIABLE = "BENCH_DATA"
@@ -36,9 +37,18 @@ class Missing:
     """Side of the images that are wanted, where they vary."""
     sizes: tuple[int, ...] = ()
     """Sides that are there instead."""
+    problem: str = ""
+    """Why nobody can tell whether it is there."""
 
     def __str__(self) -> str:
+        if self.problem:
+            return f"data set {self.name}: {self.problem}"
         return f"data set {self.name} is not in {self.where}{self.at()}: {self.command}"
+
+    @property
+    def state(self) -> Literal["missing", "unreadable"]:
+        """In a word."""
+        return "unreadable" if self.problem else "missing"
 
     def at(self) -> str:
         """The wanted size, and those that are there instead, in words; nothing where images do not vary."""
@@ -66,10 +76,13 @@ def is_available(name: str, *, size: int | None = None, root: str | Path | None 
     """
     info = dataset(name)
     side = size or info.size
-    if info.embedded or prepared(info, size=side, root=root):
-        return None
-    wanted = side if info.size else None
-    return Missing(name, str(data_root(root) / name), how_to_get(info, size), wanted, sizes_there(info, root))
+    missing = Missing(name, str(data_root(root) / name), how_to_get(info, size), side if info.size else None)
+    try:
+        if info.embedded or prepared(info, size=side, root=root):
+            return None
+        return replace(missing, sizes=sizes_there(info, root))
+    except DataError as error:
+        return replace(missing, problem=str(error))
 
 
 def how_to_get(info: DatasetInfo, size: int | None = None) -> str:
@@ -82,9 +95,13 @@ def how_to_get(info: DatasetInfo, size: int | None = None) -> str:
 
 
 def prepared(info: DatasetInfo, *, size: int | None = None, root: str | Path | None = None) -> list[Path]:
-    """Folders in which `info` lies prepared by this version and complete (at `size`, or any), sorted by key."""
-    folder = data_root(root) / info.name / "prepared"
-    return [path.parent for path in sorted(folder.glob("*/meta.json")) if is_complete(path, info, size)]
+    """Folders in which `info` lies prepared by this version and complete (at `size`, or any), sorted by key.
+
+    Raises:
+        DataError: something there may not be read.
+    """
+    folders = listing(data_root(root) / info.name / "prepared")
+    return [path for path in folders if path.name[0] != "." and is_complete(path / "meta.json", info, size)]
 
 
 def size_of(folder: Path) -> int | None:
@@ -99,12 +116,20 @@ def sizes_there(info: DatasetInfo, root: str | Path | None = None) -> tuple[int,
 
 
 def is_complete(path: Path, info: DatasetInfo, size: int | None) -> bool:
-    """Whether a meta.json is of this version and image size, and its files have the sizes it says."""
+    """Whether a meta.json is of this version and image size, and its files have the sizes it says.
+
+    Raises:
+        DataError: it is there, but may not be read.
+    """
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
         same = meta["version"] == VERSION and (info.shape is not None or meta.get("size") == size or size is None)
         return same and all((path.parent / file).stat().st_size == bytes_ for file, bytes_ in meta["files"].items())
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except OSError as error:
+        if error.errno in NOWHERE:
+            return False
+        raise unreadable(path, error) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
         return False
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import DataError
+from tasks.data.access import reading, writing
 from tasks.data.cache import flush, unique
 from tasks.data.convert import Converted, Progress, convert_images, convert_text, convert_tokenizer
 from tasks.data.detect import Found, detect
@@ -53,18 +54,22 @@ def prepare(
 
     Raises:
         DataError: unknown or embedded data set, unknown layout, damaged or hostile files, or other content.
+        DataWriteError: a full disk, missing rights; nothing half made is left.
     """
     info = dataset(name)
     if info.embedded:
         raise DataError(f"{name} is part of this package; there is nothing to prepare")
     size = info.side(size)
-    found = detect(info, source)
-    sources = [verified(file, path, progress) for file, path in found.files] or images_as_sources(info, found, progress)
+    with reading(source):
+        found = detect(info, source)
+        sources = [verified(file, path, progress) for file, path in found.files]
+        sources = sources or images_as_sources(info, found, progress)
     key = cache_key(info, found, sources, size)
     folder = data_root(root) / name / "prepared" / key
     if is_complete(folder / "meta.json", info, size):
         return Prepared(name, folder, json.loads((folder / "meta.json").read_text(encoding="utf-8")), reused=True)
-    return build(info, found, sources, size, folder, progress)
+    with writing(folder.parent):
+        return build(info, found, sources, size, folder, progress)
 
 
 def verified(file: File, path: Path, progress: Progress) -> dict[str, Any]:
@@ -210,6 +215,8 @@ def publish(info: DatasetInfo, part: Path, folder: Path, meta: dict[str, Any], s
             if is_complete(folder / "meta.json", info, size):
                 found = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
                 return Prepared(info.name, folder, found, reused=True)
+            if not folder.exists():
+                raise
             damaged = folder.parent / f".{folder.name}.{unique()}.damaged"
             folder.rename(damaged)
             shutil.rmtree(damaged, ignore_errors=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from benchmark.errors import DataError
+from tasks.data.access import reading
 from tasks.data.convert import Progress
 from tasks.data.hashing import file_digest, images_sha256, text_sha256
 from tasks.data.manifest import EMBEDDED, DatasetInfo, File, dataset
@@ -39,17 +41,19 @@ def verify(name: str, *, root: str | Path | None = None, progress: Progress = qu
         return [check_file(EMBEDDED / file.path, file, None, progress) for file in info.layouts[0].files] + [
             check_embedded(info, split) for split in info.splits
         ]
-    checks = [*fetched_files(info, data_root(root) / name / "source", recorded(info, root), progress)]
-    for folder in prepared(info, root=root):
+    try:
+        folders = prepared(info, root=root)
+    except DataError as error:
+        return [Check("prepared", "wrong", str(error))]
+    checks = [*fetched_files(info, data_root(root) / name / "source", recorded(folders), progress)]
+    for folder in folders:
         checks += prepared_arrays(info, folder)
-    if not any(check.what.startswith("prepared") for check in checks):
-        checks.append(Check("prepared", "missing", str(is_available(name, root=root))))
-    return checks
+    return checks if folders else [*checks, Check("prepared", "missing", str(is_available(name, root=root)))]
 
 
-def recorded(info: DatasetInfo, root: str | Path | None) -> dict[str, str]:
+def recorded(folders: list[Path]) -> dict[str, str]:
     """Digests of source files that were recorded when they were prepared."""
-    metas = [json.loads((folder / "meta.json").read_text(encoding="utf-8")) for folder in prepared(info, root=root)]
+    metas = [json.loads((folder / "meta.json").read_text(encoding="utf-8")) for folder in folders]
     return {item["path"]: item["sha256"] for meta in metas for item in meta["sources"]}
 
 
@@ -57,13 +61,21 @@ def fetched_files(info: DatasetInfo, folder: Path, known: dict[str, str], progre
     """The files that `fetch` put in place, if any."""
     for layout in info.layouts:
         for file in layout.files:
-            path = folder / file.path
-            if "*" not in file.path and path.is_file():
-                yield check_file(path, file, known.get(file.path), progress)
+            if "*" not in file.path and os.path.lexists(folder / file.path):
+                yield check_file(folder / file.path, file, known.get(file.path), progress)
 
 
 def check_file(path: Path, file: File, known: str | None, progress: Progress) -> Check:
-    """Size and digest of one file."""
+    """Size and digest of one file; `wrong` when it may not be read."""
+    try:
+        with reading(path):
+            return compared_file(path, file, known, progress)
+    except DataError as error:
+        return Check(f"file {file.path}", "wrong", str(error))
+
+
+def compared_file(path: Path, file: File, known: str | None, progress: Progress) -> Check:
+    """Size and digest of one file that may be read."""
     what = f"file {file.path}"
     if not path.is_file():
         return Check(what, "missing", str(path))

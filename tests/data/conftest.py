@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -120,3 +121,15 @@ def photos(catalogue, tmp_path):
             path = hub / "data" / f"{split}-0000{part}-of-00002.parquet"
             write_parquet(path, encoded[rows], labels[rows], image="image", classes=NAMES)
     return folders, hub
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder with room for one megabyte."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting needs rights")
+    yield folder
+    subprocess.run(["umount", folder], check=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from data_child import error
 
 from benchmark.errors import DataError
 from tasks.data import fetch as module
@@ -216,17 +218,55 @@ def test_two_processes_do_not_write_one_part(server, target):
         fetch_file(file(server.url("good")), target)
 
 
-def test_a_data_set_is_fetched_into_its_source_folder_and_verified(cifar, catalogue, server, tmp_path):
-    import json
+@pytest.fixture
+def raw(cifar, catalogue, server):
+    """The data set `mini` with one file, at two addresses."""
+    values = json.loads(dataset("mini").model_dump_json())
+    entry = json.loads(file(server.url("good-1"), server.url("good-2")).model_dump_json())
+    values["layouts"] = [{"name": "raw", "reader": "parquet-text", "source": "x", "files": [entry]}]
+    catalogue(values)
 
+
+def test_a_disk_that_is_full_ends_a_fetch_at_once_and_keeps_what_came(raw, server, tmp_path):
+    line = error("fetch", "mini", largest_file=400_000, code=1)
+    folder = tmp_path / "data" / "mini" / "source" / "a"
+    assert f"cannot write in {folder}: File too large. Free some space, or choose another folder with --data" in line
+    assert f"400,000 bytes are kept in {folder / 'data.bin.part'} and continued next time" in line
+    assert len(server.asked) == 1
+    fetch("mini")
+    assert server.asked[1:] == [("/good-1", "bytes=400000-")]
+    assert (folder / "data.bin").read_bytes() == BODY
+
+
+def test_a_disk_without_any_space_is_told_too(raw, small_disk, tmp_path):
+    (small_disk / "filler").write_bytes(bytes(1 << 20))
+    line = error("fetch", "mini", "--data", small_disk, code=1)
+    assert "No space left on device" in line
+    assert [path.name for path in small_disk.rglob("*") if path.is_file()] == ["filler"]
+
+
+@pytest.mark.parametrize("data", ["/proc/no/such", "file/below"])
+def test_a_place_that_cannot_be_ends_a_fetch_before_anything_is_asked(raw, server, tmp_path, data):
+    (tmp_path / "file").touch()
+    place = data if data.startswith("/") else tmp_path / data
+    line = error("fetch", "mini", "--data", place, code=1)
+    assert f"cannot write in {place}/mini/source/a" in line
+    assert "choose another folder with --data" in line
+    assert server.asked == []
+
+
+def test_a_folder_that_may_not_be_written_ends_a_fetch_before_anything_is_asked(raw, server, tmp_path):
+    folder = tmp_path / "data" / "mini" / "source" / "a"
+    folder.mkdir(parents=True)
+    folder.chmod(0o555)
+    assert f"cannot write in {folder}: Permission denied" in error("fetch", "mini", code=1)
+    folder.chmod(0o755)
+    assert server.asked == []
+
+
+def test_a_data_set_is_fetched_into_its_source_folder_and_verified(raw, tmp_path):
     from tasks.data.verify import verify
 
-    values = json.loads(dataset("mini").model_dump_json())
-    values["layouts"] = [{
-        "name": "raw", "reader": "parquet-text", "source": "x",
-        "files": [json.loads(file(server.url("good")).model_dump_json())],
-    }]  # fmt: skip
-    catalogue(values)
     assert fetch("mini") == tmp_path / "data" / "mini" / "source"
     assert (tmp_path / "data" / "mini" / "source" / "a" / "data.bin").read_bytes() == BODY
     assert [check.state for check in verify("mini") if check.what == "file a/data.bin"] == ["ok"]
