@@ -66,7 +66,7 @@ FAMILIES = (
            r"segsnr|csig|cbak|covl|mean opinion score", "max"),
     _share(r"e?stoi", "max", -1),
     # errors, as shares of items or as distances
-    _known(r"(?:top-?[15]|classification|misclassification)?[ _-]*err(?:or)?(?:s)?(?: ?rate)?", "min", 0, 1,
+    _known(r"(?:top-?[15]|classification|misclassification)?[ _-]*err(?:or)?s?\.?(?: ?rate)?", "min", 0, 1,
            proportion=True, counts=True),
     _share(r"fpr\S*|fpr ?(?:at|@).*|false positive rate|fnr|false negative rate|miss rate|fall-?out|"
            r"collision rates?|crash rate|failure rate|abstention rate", "min"),
@@ -132,7 +132,7 @@ FAMILIES = (
     # text generation
     _share(r"(?:sacre|self-)?bleu(?:[- ]?[1-4]|@\d)?(?: score)?|b[- ]?[1-4]|rouge(?:[ -]?(?:1|2|l|lsum|"
            r"s))?(?:[- ]f1?)?|"
-           r"r[ -]l|r-[12]|meteor|chr-?f(?:\+\+)?\d?|spice|google[- ]?bleu|gleu", "max"),
+           r"r[ -]l|r-[12]|meteor|b@\d|chr-?f(?:\+\+)?\d?|spice|google[- ]?bleu|gleu", "max"),
     _known(r"(?:x?comet|bleurt|cider|cider-?d|bertscore|bartscore|moverscore|unieval|g-?eval|bert-?f1)(?:[- ]\S+)?",
            "max"),
     _known(r"ter|hter|ped|toxicity|hallucination(?: rate)?|repetition|rep-?\d", "min", 0),
@@ -178,7 +178,7 @@ AFFIXES = re.compile(
 )
 CHANGED = re.compile(
     r"\b(relative|rel|normali[sz]ed|norm|retained|retention|recover(ed|y)|gains?|improvement|impr|delta|change|"
-    r"diff\w*|gap|ratio|adjusted|log|scaled|speed|weighted sum|sum|total)\b|[Δδ∆]"
+    r"diff\w*|gap|ratio|adjusted|log|scaled|weighted sum|sum|total)\b|[Δδ∆]"
 )
 """Words that make another quantity of a bounded one: a relative accuracy of 103 % is possible."""
 DESCRIPTIONS = re.compile(
@@ -253,7 +253,11 @@ def direction_of(claim: Claim) -> tuple[Direction, bool]:
     """Which way is better, and whether the source says so (False: guessed from the metric's name)."""
     if claim.direction != "unknown":
         return claim.direction, True
-    return ("min" if is_rank(claim) else _way(measure(claim))), False
+    if is_rank(claim):
+        return "min", False
+    way, heading = _way(measure(claim)), family(claim.scope.task)
+    turned = heading is not None and heading.direction != way and len(tidied(claim.scope.task)) > 2
+    return ("unknown" if turned else way), False
 
 
 def bounds(claim: Claim) -> tuple[int | None, int | None]:

@@ -17,7 +17,7 @@ from leaderboard.claims.model import Rounding
 NAMES = frozenset({"avg", "avg.", "average", "mean", "overall average", "macro avg", "macro avg.", "macro average"})
 """Headings taken for an average when no role says so."""
 SUMMARY = re.compile(
-    r"(best|worst|peak|max(imum)?|min(imum)?|median|std|sd|std\.? dev(iation)?|h|hm|h-?mean|harmonic mean|gain|Δ|δ)\.?"
+    r"(best|worst|peak|max(imum)?|min(imum)?|median|std|sd|std\.? dev(iation)?|h|hm|h-?mean|harmonic mean|gain|Δ|δ|iqm|optimality gap|geo(metric|\.)? ?mean)\.?"
     r"( (seed|run|epoch))?"
 )
 """Headings of columns that sum the others up in another way, and so are no part of an average."""
@@ -149,7 +149,8 @@ def _read(line: Line) -> Iterator[Average]:
         if count > fitting and entries:
             best, fitting, chosen = entries, count, name
     borne_out = 2 * fitting >= len(best)
-    loose = not borne_out and not (line.plain and chosen == "same metric")
+    alone = len(best) == 1 and line.plain and chosen == "same metric"
+    loose = not borne_out and not alone
     yield from (replace(entry, loose=loose, fitting=fitting - mean_fits(entry) if borne_out else 0) for entry in best)
 
 
@@ -175,6 +176,7 @@ def _of_row(row: list[Number], whole: Number) -> dict[str, list[Number]]:
     same = [n for n in row if fold(n.scope.metric) == fold(whole.scope.metric)]
     if whole.scope.metric:
         return {"same metric": same}
+    same = [n for n in same if not _is_no_score(n)]
     if pairs := _pairs(row):
         return {"pairs": [n for n in row if n in pairs or not n.scope.metric]}
     readings = {"same metric": same} if len(same) > 1 else {}
@@ -220,12 +222,12 @@ def _is_row_part(number: Number, whole: Number) -> bool:
 
 
 def _pairs(row: list[Number]) -> list[Number]:
-    """Numbers of cells such as `91.0/87.7`: one task with several metrics beside tasks with none."""
-    metrics: dict[str, list[Number]] = defaultdict(list)
+    """Numbers of cells such as `91.0/87.7`: one cell with several metrics beside cells with none."""
+    cells: dict[str, list[Number]] = defaultdict(list)
     for number in row:
         if number.scope.task and number.scope.metric:
-            metrics[fold(number.scope.task)].append(number)
-    return [number for numbers in metrics.values() if len(numbers) > 1 for number in numbers]
+            cells[number.claim.where.column].append(number)
+    return [number for numbers in cells.values() if len(numbers) > 1 for number in numbers]
 
 
 def _of_runs(whole: Number) -> Iterator[Average]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 
@@ -165,18 +165,42 @@ def f_harmonic(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Severity: a warning, because an average over classes, items or data sets need not obey it. An error where the source
     says micro or harmonic, or the column is called H, and the number lies above: harmonic means are concave, so a mean
     of them, over runs or data sets, is never above that of the means.
+    Silent below, where the caption says macro or all scores of a column lie below, as averages of such scores do.
     Source: van Rijsbergen 1979; khundman/telemanom#54 (0.71 for P = R = 85.5); sebastianruder/NLP-progress#588.
     Power: an F off by two last digits or more is found. Blind spot: averaging that is not stated.
     """
     entries = [
         (triple, says_micro(evidence, triple[2])) for triple in triples(evidence) if within_bound(triple, "truncated")
     ]
-    for triple, stated in (*entries, *((triple, True) for triple in harmonic_means(evidence))):
+    entries += [(triple, True) for triple in harmonic_means(evidence)]
+    averaged = averaged_columns(triple for triple, _ in entries)
+    for triple, stated in entries:
         verdict, policy = judge(partial(is_harmonic, triple), triple[2].claim.rounding)
         if verdict is Verdict.PASS:
             tally.ok()
+        elif is_below(triple) and (place_of(triple) in averaged or says_macro(evidence, triple[2])):
+            tally.skip("an average over classes or data sets, which may lie below")
         else:
             yield _not_harmonic(triple, stated, verdict, policy)
+
+
+def place_of(triple: Triple) -> tuple[str, str]:
+    """Table and column of the score."""
+    return triple[2].claim.where.table, triple[2].claim.where.column
+
+
+def is_below(triple: Triple) -> bool:
+    """Whether the score is less than the harmonic mean."""
+    p, r, f = on_one_scale(triple)
+    return f.hi < span(p, r, triple[3]).lo
+
+
+def averaged_columns(entries: Iterable[Triple]) -> set[tuple[str, str]]:
+    """Columns of two scores or more that all lie below their harmonic means, as averages of such scores do."""
+    columns: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for triple in entries:
+        columns[place_of(triple)].append(is_below(triple))
+    return {place for place, below in columns.items() if len(below) > 1 and all(below)}
 
 
 MICRO = re.compile(r"\b(micro|entity[- ]level|span[- ]level|harmonic)\b")
@@ -188,6 +212,11 @@ def says_micro(evidence: Evidence, number: Number) -> bool:
     caption = evidence.set.captions.get(where.table, "")
     near = " ".join(fold(text) for text in (scope.metric, scope.aggregation, scope.subset, where.column, where.row))
     return any(MICRO.search(text) and "macro" not in text for text in (near, fold(caption)))
+
+
+def says_macro(evidence: Evidence, number: Number) -> bool:
+    """Whether the caption says that scores are averaged over classes."""
+    return "macro" in fold(evidence.set.captions.get(number.claim.where.table))
 
 
 def is_harmonic(triple: Triple, policy: Rounding | None = None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
@@ -27,6 +28,9 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """
     for number in evidence.numbers:
         low, high = limits(number, heading(evidence, number))
+        if high is not None and RELATIVE.search(fold(evidence.set.captions.get(number.claim.where.table))):
+            tally.skip("the caption makes another quantity of the metric, such as a relative one")
+            continue
         if low is None and high is None:
             continue
         verdict, policy = judge(partial(_allowed, number, low, high), number.claim.rounding)
@@ -35,6 +39,13 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         else:
             yield _outside(number, low, high, verdict, policy)
     yield from _mixed(evidence)
+
+
+RELATIVE = re.compile(
+    r"\b(relative|normali[sz]ed) ([\w-]+ )?(acc\w*|performance|scores?|recall|precision|auc|f1|success)\b|"
+    r"\b(performance|accuracy) (retention|recovery|ratio)|\bretained\b"
+)
+"""Words of captions that make another quantity of a bounded one."""
 
 
 def limits(number: Number, column: list[Number]) -> tuple[int | None, int | None]:
@@ -116,15 +127,17 @@ def _mixed(evidence: Evidence) -> Iterator[Finding]:
 def _is_share(number: Number) -> bool:
     """Whether the number is a proportion that may be printed on either scale."""
     known = family(measure(number.claim))
-    on_scale = known is not None and known.proportion and known.lower == 0 and number.claim.unit in {"percent", "raw"}
+    good = known is not None and known.proportion and known.direction == "max"  # low errors are common
+    on_scale = good and number.claim.unit in {"percent", "raw"}
     return on_scale and not describes(number.claim) and not is_rank(number.claim)
 
 
 def _two_scales(small: list[Number], large: list[Number]) -> bool:
-    """The small ones, times one hundred, lie among the large ones, and have more decimals, as fractions do."""
+    """The small ones, times one hundred, lie among the large ones, which all have the same number of fewer decimals."""
     low, high = (f(n.reported.value for n in large) for f in (min, max))
     among = all(low / 2 <= n.reported.value * 100 <= high * 2 for n in small)
-    finer = min(n.reported.decimals for n in small) > max(n.reported.decimals for n in large)
+    digits = {n.reported.decimals for n in large}
+    finer = len(digits) == 1 and min(n.reported.decimals for n in small) > max(digits)
     return among and finer and low >= 5 * max(n.reported.value for n in small)
 
 
