@@ -24,6 +24,11 @@ NO_RIVAL = re.compile(
     r"best of|chance|random)\b|^[+\-–δ#]|\+"
 )
 """Rows that “all baselines” may not mean: variants of the own one, bounds, ablations."""
+SIZE = re.compile(
+    r"(?<=[-/ (_])(?:tiny|mini|small|base|medium|large|huge|giant|big|deep|wide|x{0,3}l|[tsbmhg]|[tsbmlh]/\d+|101|152|"
+    r"\d+(?:\.\d+)?[kmbx]|x\d+|\d+ ?epochs|ep)(?![a-z0-9])"
+)
+"""Words for the size of a model behind its name: rows of other sizes may not be meant either."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +154,8 @@ def _alike(a: Number, b: Number) -> bool:
 
 
 def _is_rival(number: Number, method: str) -> bool:
-    name = fold(number.scope.method)
-    return NO_RIVAL.search(name) is None and fold(method) not in name
+    name, own = fold(number.scope.method), fold(method)
+    return NO_RIVAL.search(name) is None and own not in name and SIZE.findall(name) == SIZE.findall(own)
 
 
 def _compete(mine: Number, other: Number) -> bool:

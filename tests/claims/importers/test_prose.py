@@ -299,6 +299,12 @@ def test_a_row_that_the_table_does_not_let_compete_is_no_baseline(tmp_path):
     assert findings(f"{upper}\n\n{said}", tmp_path) == []
 
 
+def test_a_row_of_another_size_is_no_baseline(tmp_path):
+    said = "PairMix outperforms all baselines on every dataset."
+    assert findings(f"{ACCURACY.replace('SimCLR &', 'SimCLR-L &')}\n\n{said}", tmp_path) == []
+    assert len(findings(f"{ACCURACY.replace('SimCLR &', 'L &')}\n\n{said}", tmp_path)) == 1
+
+
 def test_an_improved_row_may_be_another_one(tmp_path):
     body = ACCURACY.replace("BYOL &", "SimCLR + PairMix &")
     assert findings(f"{body}\n\nPairMix improves SimCLR by 9.9 points on CIFAR-100.", tmp_path) == []

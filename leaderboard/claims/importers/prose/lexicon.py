@@ -44,8 +44,8 @@ BEST_OTHER = (
 """The best row but the own one."""
 
 _PLURALS = _any(
-    "data_?sets? benchmarks? tasks? metrics? domains? corpora environments? games? languages? settings? cases?",
-    "scenarios? test_sets? columns? classes categories organs language_pairs? measures? indicators?",
+    "data_?sets? benchmarks? tasks? metrics? domains? corpora environments? games? language_pairs? languages?",
+    "settings? cases? scenarios? test_sets? columns? classes categories organs measures? indicators?",
 )
 _USED = _any("considered evaluated tested downstream different evaluation other reported used")
 EVERYWHERE = (

@@ -14,6 +14,8 @@ from leaderboard.claims.model import Claim
 _OWN_LABEL = re.compile(r"(?:(?:our|the proposed|proposed) ?(?:\w+)?|ours)(?: \((?:full|final)\))?", re.IGNORECASE)
 _OWN_MARK = re.compile(r"\s*[(\[](?:ours?|proposed|our method|our model)[)\]]$", re.IGNORECASE)
 _MARKS = re.compile(r"[\s*†‡§¶∗⋆★]+$|\s*\[\d[\d, ]*\]$|^[*†‡]+\s*")
+_OWN_SIZED = re.compile(r"ours?\b(?!.*(?:w/|without|with\b|[+−]|\bno\b| - )).*", re.IGNORECASE)
+"""`Ours (r=4)`, `Ours-B`: the own row with a size, not one that leaves something out."""
 MOST_WORDS = 6
 
 
@@ -146,6 +148,7 @@ def own_rows(names: Names, text: str) -> dict[str, str]:
     }
     found: dict[str, set[str]] = defaultdict(set)
     for table in names.tables.values():
-        said = [label for label in table.methods if is_own(label)]
-        found[table.name] = set(said) or {label for label in table.methods if bare(label) in proposed}
+        said = {label for label in table.methods if is_own(label)}
+        sized = {label for label in table.methods if _OWN_SIZED.fullmatch(label)}
+        found[table.name] = said or sized or {label for label in table.methods if bare(label) in proposed}
     return {name: labels.pop() for name, labels in found.items() if len(labels) == 1}

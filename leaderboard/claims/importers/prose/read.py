@@ -121,7 +121,9 @@ class _Resolver:
         """
         if sentence.cites and said.method != OWN and not (said.labels or self._is_own(said.method)):
             raise NotReadError("it may tell what others have found")
-        tables = self._of_one_float(self._with_names(self._referred(sentence, said), said))
+        tables = self._with_names(self._referred(sentence, said), said)
+        if not said.labels:
+            self._of_one_float(tables)
         method = self._row(said.method, tables)
         bases = tuple(self._row(base, tables) for base in said.bases)
         if method in bases:
@@ -195,10 +197,9 @@ class _Resolver:
         return tables
 
     @staticmethod
-    def _of_one_float(tables: list[Table]) -> list[Table]:
+    def _of_one_float(tables: list[Table]) -> None:
         if len({table.float for table in tables}) > 1:
             raise NotReadError(f"it may mean {' or '.join(dict.fromkeys(table.float for table in tables))}")
-        return tables
 
     def _rows(self, name: str, table: Table) -> list[str]:
         if name == OWN:
