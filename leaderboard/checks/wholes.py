@@ -17,7 +17,8 @@ from leaderboard.claims.model import Rounding
 NAMES = frozenset({"avg", "avg.", "average", "mean", "overall average", "macro avg", "macro avg.", "macro average"})
 """Headings taken for an average when no role says so."""
 SUMMARY = re.compile(
-    r"(best|worst|peak|max(imum)?|min(imum)?|median|std|sd|std\.? dev(iation)?|h|hm|h-?mean|harmonic mean|gain|Δ|δ|iqm|optimality gap|geo(metric|\.)? ?mean)\.?"
+    r"(best|worst|peak|max(imum)?|min(imum)?|median|std|sd|std\.? dev(iation)?|h|hm|h-?mean|harmonic mean|"
+    r"gain|Δ|δ|iqm|optimality gap|geo(metric|\.)? ?mean)\.?"
     r"( (seed|run|epoch))?"
 )
 """Headings of columns that sum the others up in another way, and so are no part of an average."""

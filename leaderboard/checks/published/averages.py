@@ -50,7 +50,10 @@ def _out_of_range(average: Average, verdict: Verdict, policy: Rounding) -> Findi
     side = f"below its smallest part {show(low)}" if whole.value < low else f"above its greatest part {show(high)}"
     equal = mean(average.spans(), [Fraction(1)] * len(values))
     middle = sum(values, Fraction(0)) / len(values)
-    others = f"; {average.fitting} other averages beside it are the mean of theirs" if average.fitting else ""
+    beside = "1 other average is the mean of its parts" if average.fitting == 1 else (
+        f"{average.fitting} other averages are the means of theirs"
+    )  # fmt: skip
+    others = f"; {beside}" if average.fitting else ""
     return report(
         "AVG-RANGE",
         Severity.ERROR if average.is_sure else Severity.WARNING,

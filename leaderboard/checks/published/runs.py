@@ -330,12 +330,15 @@ def _bare(evidence: Evidence, bare: dict[str, list[Number]]) -> Finding:
     tables, total = list(bare), len(evidence.by_table)
     count = sum(map(len, bare.values()))
     shown = ", ".join(tables[:4]) + (f" and {len(tables) - 4} more" if len(tables) > 4 else "")
-    whose = "no table states" if len(tables) == total else f"{len(tables)} of {total} tables do not state"
+    every = len(tables) == total
+    whose = "no table states spread or number of runs" if every else (
+        f"neither spread nor number of runs stated in {len(tables)} of {total} tables"
+    )  # fmt: skip
     return Finding(
         check="MISS-SD",
         severity=Severity.INFO,
         verdict=Verdict.FAIL,
-        message=f"{whose} spread or number of runs: {shown}",
+        message=f"{whose}: {shown}",
         cells=tuple(cell(numbers[0].claim) for numbers in list(bare.values())[:3]),
         arithmetic=f"{count} numbers are bold or have a printed difference; none of these gaps can be tested",
         explanations=(Explanation("told in the caption or the text", "enter it as n and spread", True),),

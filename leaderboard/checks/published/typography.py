@@ -54,7 +54,8 @@ APART = re.compile(
     r"(?<![\w-])(upper[- ]?bound|oracle|skyline|top-?line|(fully?[- ])?supervised(?! contrast)|full(y)?[- ]supervision|"
     r"ground[- ]?truth|real (data|images)|target[- ]only|train(ed)? on target|centrali[sz]ed|privileged|all labels|"
     r"full (data|labels|data ?set)|100 ?% (of )?(the )?(data|labels))(?![\w-])"
-    r"|(?:^|[(\[])(human\w*|expert|teacher|ensembles?|gt|joint( training)?|full fine-?tuning|reference|retrain\w*|gold)(?![\w-])"
+    r"|(?:^|[(\[])(human\w*|expert|teacher|ensembles?|gt|joint( training)?|"
+    r"full fine-?tuning|reference|retrain\w*|gold)(?![\w-])"
 )
 """Words of rows that are printed for reference and do not compete."""
 SET_APART = re.compile(r"(?<=\w)[\s)\]]*[†‡*∗§¶#]+$")
