@@ -127,11 +127,22 @@ def taken(a: Reported, b: Reported, d: Reported, mode: Mode) -> bool:
     first, second = (b, a) if mode is Mode.REVERSED else (a, b)
     if not mode.is_relative:
         return agrees(first, second, d)
-    span = quotient(a, b)
-    if span is None:
-        return False
-    span = span.scale(-1) if mode is Mode.REVERSED_RELATIVE else span
-    return span.meets(d.interval()) or (is_unsigned(d) and span.scale(-1).meets(d.interval()))
+    sign = -1 if mode is Mode.REVERSED_RELATIVE else 1
+    return is_percentage(a, b, d, sign) or (is_unsigned(d) and is_percentage(a, b, d, -sign))
+
+
+def is_percentage(a: Reported, b: Reported, d: Reported, sign: int = 1) -> bool:
+    """Whether d can be sign · 100 (a − b) / b; in whole numbers where a and b are positive."""
+    decimals = max(a.decimals, b.decimals)
+    (a_low, a_high), (b_low, b_high) = a.at(decimals), b.at(decimals)
+    if a_low < 0 or b_low <= 0:
+        span = quotient(a, b)
+        return span is not None and span.scale(sign).meets(d.interval())
+    low, high = d.hundredths()
+    if sign < 0:
+        low, high = -high, -low
+    hundred = 100 * d.hundredths_in_one
+    return hundred * a_low <= (high + hundred) * b_high and (low + hundred) * b_low <= hundred * a_high
 
 
 def agrees(
@@ -205,7 +216,7 @@ class Column:
 
     def above(self, number: Number) -> Iterator[Number]:
         """Those before the number, the nearest first."""
-        return reversed(self.numbers[: self.places[number]])
+        return (self.numbers[place] for place in range(self.places[number] - 1, -1, -1))
 
 
 AXES = ("column", "row")

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from leaderboard.checks.baselines import is_percentage, quotient
 from leaderboard.checks.finding import Severity
+from leaderboard.checks.numbers import parse
 from leaderboard.checks.runner import Report, check_claims
 from leaderboard.claims.model import Claim, ClaimSet
 
@@ -133,6 +135,24 @@ def test_every_difference_of_a_number_is_checked(make: Callable[..., Claim]) -> 
     assert told({"printed": "2.93", **relative}, {"printed": "+1.82", "baseline": "other"}) == []
     assert told({"printed": "9.93", **relative}) == [("REL", "error")]
     assert told({"printed": "+3.82", "baseline": "other"}) == [("DELTA", "error")]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_whole_numbers_decide_like_intervals(sign: int) -> None:
+    chance = random.Random(sign)
+    seen = set()
+    for _ in range(2000):
+        a, b = (f"{chance.uniform(0.1, 9):.{chance.randrange(3)}f}" for _ in range(2))
+        if float(b) == 0:
+            continue
+        gain = sign * (float(a) - float(b)) / float(b) * 100 + chance.uniform(-8, 8)
+        numbers = [parse(text) for text in (a, b, f"{gain:.{chance.randrange(3)}f}")]
+        x, y, d = (number for number in numbers if number is not None)
+        span = quotient(x, y)
+        expected = span is not None and span.scale(sign).meets(d.interval())
+        assert is_percentage(x, y, d, sign) is expected
+        seen.add(expected)
+    assert seen == {True, False}
 
 
 RULES = ("previous", "first", "pairs", "best")

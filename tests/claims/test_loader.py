@@ -10,7 +10,9 @@ import pytest
 from benchmark.errors import DataError, SpecError, UsageError
 from leaderboard.claims import load
 from leaderboard.claims.cells import Cell, parse_cell
+from leaderboard.claims.importers.write import write_claims
 from leaderboard.claims.loader import load_file, read_csv
+from leaderboard.claims.model import Claim, Delta, Where
 
 TABLE = """
 id: example
@@ -252,3 +254,38 @@ def test_notes_of_an_import_come_with_the_claims(tmp_path):
     path = tmp_path / "paper.tex"
     path.write_text("\\input{more}\\begin{tabular}{lcc} Method & Year & Top-1 \\\\ A & 2019 & 71.0 \\\\ \\end{tabular}")
     assert [note.split(" ")[0] for note in load_file(path).notes] == ["\\input{more}", "Table"]
+
+
+def test_two_columns_of_differences_may_belong_to_one_number(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("model,top1,diff,other\na,80.1,+0.1,+3.2\nb,79.5,,-0.4\nc,79.0,,\n")
+    text = """
+id: results
+tables:
+  - table: results
+    csv: results.csv
+    key: [model]
+    columns: none
+    header: {top1: {scope: {metric: top-1}}}
+    deltas: {diff: top1, other: top1}
+"""
+    claims = load(written(tmp_path, text)).claims
+    assert [[delta.printed for delta in claim.differences] for claim in claims] == [["+0.1", "+3.2"], ["-0.4"], []]
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".csv", ".parquet"])
+def test_all_differences_of_a_number_come_back(tmp_path: Path, suffix: str) -> None:
+    first = Delta(printed="+2.40", to="best")
+    more = (Delta(printed="2.57", baseline="Default", relative=True), Delta(printed="+1.0", task="B", inferred=True))
+    claims = [
+        Claim(printed="95.78", where=Where(table="T", row="Ours"), delta=first, deltas=more),
+        Claim(printed="95.70", where=Where(table="T", row="A"), deltas=more),
+        Claim(printed="95.60", where=Where(table="T", row="B")),
+    ]
+    write_claims(claims, tmp_path / f"claims{suffix}", "a paper")
+    assert list(load(tmp_path / f"claims{suffix}").claims) == claims
+
+
+def test_differences_that_are_no_json_are_told(tmp_path: Path) -> None:
+    (tmp_path / "claims.csv").write_text("printed,deltas\n85.9,+2.4\n")
+    with pytest.raises(DataError, match="deltas"):
+        load(tmp_path / "claims.csv")

@@ -77,13 +77,17 @@ def baselines(evidence: Evidence, number: Number, stated: Delta) -> list[Number]
     return fitting if len(fitting) == 1 else []
 
 
+MANY = 200
+"""Rows of a column beyond which some row fits every difference."""
+
+
 def fitting_rows(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
-    """Rows of the number's column that its printed difference can be a difference to."""
+    """Rows of the number's column that its printed difference can be a difference to; of a long one none."""
     printed = parse(stated.printed, number.claim.rounding)
-    if printed is None:
+    rows = rivals(evidence, number)
+    if printed is None or len(rows) > MANY:
         return []
     lower = number.claim.direction == "min"
-    rows = rivals(evidence, number)
     if stated.relative:
         return [n for n in rows if _as_percent(number.reported, n.reported, printed)]
     return [n for n in rows if agrees(number.reported, n.reported, printed, None, lower)]
@@ -284,6 +288,8 @@ def _any_baseline(
     rows = rivals(evidence, number)
     if not rows:
         tally.skip("no baseline named and no other row")
+    elif len(rows) > MANY:
+        tally.skip("no baseline named, and so many rows that one fits by chance")
     elif fitting := fitting_rows(evidence, number, stated):
         yield from _against(evidence, number, fitting, printed, tally, is_guess=True)
     elif any(_as_percent(number.reported, n.reported, printed) for n in rows):
