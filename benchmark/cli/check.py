@@ -20,12 +20,20 @@ PAPER = "arxiv-2608.00418"
 """Claims checked when nothing is named and no run says otherwise."""
 
 
+BY_METRIC = ("XT-DUP", "DOMAIN", "SD-MAX", "GRIM-ACC", "ORDER", "COMPL", "F-HARM", "PPL")
+"""Checks that go by the metric."""
+
+
 @click.command(name="check", short_help="Find the numbers that cannot be right.")
 @click.argument("claims", nargs=-1, metavar="[ID|FILE]...")
 @store_option()
 @click.option(
     "--table", "exported", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
     help="Also compare a table written by bench leaderboard with the store (repeatable).",
+)  # fmt: skip
+@click.option(
+    "--mapping", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help="What the headers of the named tables mean, as for bench claims import.",
 )  # fmt: skip
 @plugin_option()
 @click.option("--only", multiple=True, metavar="CHECK", help="Only this check (repeatable).")
@@ -45,6 +53,7 @@ def command(
     claims: tuple[str, ...],
     store: Path,
     exported: tuple[Path, ...],
+    mapping: Path | None,
     plugin: tuple[Path, ...],
     only: tuple[str, ...],
     without: tuple[str, ...],
@@ -66,6 +75,8 @@ def command(
         return show_list(style)
     if explain is not None:
         return show_explanation(explain, style)
+    if mapping is not None and not claims:
+        raise UsageError("--mapping says what the headers of tables mean, and no file with tables is named")
     from leaderboard.checks.runner import merged, overrides_of
 
     spec = last_spec(store)
@@ -76,7 +87,7 @@ def command(
     chosen = claims or default_claims(spec, stored is not None)
     if look and stored is None:
         click.echo(f"Note: no results in {store} yet; checked {', '.join(chosen)} only.", err=True)
-    printed = check_numbers(chosen, only, without, overrides) if chosen else None
+    printed = check_numbers(chosen, only, without, overrides, mapping) if chosen else None
     report = merged([part for part in (printed, stored) if part is not None])
     show(report, style, coverage)
     return ExitCode.FOUND if found(report, strict) else ExitCode.COMPLETE
@@ -124,20 +135,24 @@ def check_results(
 
 
 def check_numbers(
-    claims: tuple[str, ...], only: tuple[str, ...], without: tuple[str, ...], overrides: Mapping[str, Override]
+    claims: tuple[str, ...],
+    only: tuple[str, ...],
+    without: tuple[str, ...],
+    overrides: Mapping[str, Override],
+    mapping: Path | None = None,
 ) -> Report:
-    """The checks of published numbers.
+    """The checks of published numbers; `mapping` says what the headers of tables mean.
 
     Raises:
         UsageError: there are none in what was named.
-        SpecError: a claims file with problems, each with line and column.
+        SpecError: a claims or mapping file with problems, each with line and column.
     """
     from benchmark.spec.marks import InvalidSpecError
     from leaderboard.checks.runner import check_claims
     from leaderboard.claims import load
 
     try:
-        sets = [load(name) for name in claims]
+        sets = [load(name, mapping) for name in claims]
     except InvalidSpecError as error:
         raise InvalidSpecError(error.problems, "the claims") from None
     report = check_claims(sets, only, without, overrides)
@@ -151,11 +166,32 @@ def check_numbers(
 
 
 def tell_notes(sets: Sequence[ClaimSet]) -> None:
-    """How many remarks the import of each file left, and where they are listed; on stderr."""
+    """Numbers of unknown metric, and how many other remarks the import of each file left; on stderr."""
+    from leaderboard.claims.importers.result import NO_METRIC
+
     for claims in sets:
-        if count := len(claims.notes):
+        for table, count in unmeasured(claims).items():
+            numbers = f"{count} number{'s have' if count != 1 else ' has'}"
+            click.echo(
+                f"Note: {table} of {claims.path}: {numbers} no metric that a heading or the caption names, so "
+                f"{', '.join(BY_METRIC[:-1])} and {BY_METRIC[-1]} could not look at them; "
+                "say `metric:` in a mapping file (--mapping)",
+                err=True,
+            )
+        if count := sum(NO_METRIC not in note for note in claims.notes):
             remarks = f"{count} remark{'s' * (count != 1)}"
             click.echo(f"Note: {remarks} on how {claims.path} was read: bench claims import {claims.path}", err=True)
+
+
+def unmeasured(claims: ClaimSet) -> dict[str, int]:
+    """Table → how many of its numbers have no metric, for sets that were read from tables."""
+    from leaderboard.claims.importers.result import is_unmeasured
+
+    counts: dict[str, int] = {}
+    for claim in claims.claims if claims.captions or claims.notes else ():
+        if is_unmeasured(claim):
+            counts[claim.where.table] = counts.get(claim.where.table, 0) + 1
+    return counts
 
 
 def last_spec(store: Path) -> dict[str, Any]:

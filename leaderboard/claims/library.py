@@ -18,8 +18,8 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
-def load(id_or_path: str | Path) -> ClaimSet:
-    """Shipped claims by id, or claims from a file.
+def load(id_or_path: str | Path, mapping: Path | None = None) -> ClaimSet:
+    """Shipped claims by id, or claims from a file; `mapping` says what the headers of its tables mean.
 
     Raises:
         UsageError: neither a shipped id nor a file.
@@ -30,7 +30,7 @@ def load(id_or_path: str | Path) -> ClaimSet:
         return load_file(FOLDER / f"{text}.yaml")
     path = Path(text)
     if path.suffix.lower() in SUFFIXES or path.exists():
-        return load_file(path)
+        return load_file(path, mapping)
     near = difflib.get_close_matches(text, names(), n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"shipped: {', '.join(names()) or 'none'}"
     raise UsageError(f"no claims called '{text}': expected a shipped id or a file; {hint}")

@@ -69,8 +69,8 @@ class ClaimsFile(Parameters):
     notes: str = ""
 
 
-def load_file(path: Path) -> ClaimSet:
-    """The claims in a file; the suffix says how it is written.
+def load_file(path: Path, mapping: Path | None = None) -> ClaimSet:
+    """The claims in a file; the suffix says how it is written. A mapping file is for tables of text and wide CSV.
 
     Raises:
         DataError: no such file, an unknown suffix, or numbers that cannot be read.
@@ -84,12 +84,12 @@ def load_file(path: Path) -> ClaimSet:
     if suffix in {".yaml", ".yml"}:
         return load_yaml(path)
     if suffix == ".csv" and not is_tidy(path):
-        return import_text(path)
+        return import_text(path, mapping)
     if suffix in {".csv", ".parquet"}:
         claims = tuple(claims_from_rows(read_rows(path), path))
         return ClaimSet(id=path.stem, path=str(path), source=path.name, claims=claims)
     if suffix in TEXT_FORMATS:
-        return import_text(path)
+        return import_text(path, mapping)
     raise DataError(f"{path}: expected .yaml, .csv, .parquet, {', '.join(sorted(TEXT_FORMATS))}; found '{suffix}'")
 
 
@@ -99,11 +99,11 @@ def is_tidy(path: Path) -> bool:
         return "printed" in next(csv.reader(stream), [])
 
 
-def import_text(path: Path) -> ClaimSet:
-    """Claims read from LaTeX, Markdown, HTML or a wide CSV with the importers' own guesses about its headings."""
+def import_text(path: Path, mapping: Path | None = None) -> ClaimSet:
+    """Claims read from LaTeX, Markdown, HTML or a wide CSV: the mapping's word, else the importers' own guesses."""
     from leaderboard.claims.importers import import_file
 
-    result = import_file(path)
+    result = import_file(path, mapping=mapping)
     lines = [place.line for place in result.places] or [0] * len(result.claims)
     claims = [at_line(claim, line) for claim, line in zip(result.claims, lines, strict=True)]
     unread = tuple(str(item) for item in result.unread)

@@ -167,11 +167,12 @@ def _column_labels(grid: Grid, layout: Layout, block: Block) -> list[str]:
 
 
 def _unexplained(texts: Iterable[str]) -> list[str]:
-    """Distinct labels that are a task or a method: neither metric, split, average nor difference."""
+    """Distinct labels that are a task or a method: neither metric (an arrow says so), split, average nor difference."""
     kept = []
     for text in dict.fromkeys(text for text in texts if text):
         facts = facts_of(text)
-        if facts.residual or ("task" in facts.fields and not facts.is_average):
+        pointed = facts.direction != "unknown" and "task" not in facts.fields
+        if (facts.residual and not pointed) or ("task" in facts.fields and not facts.is_average):
             kept.append(facts.residual or facts.fields["task"])
     return kept
 

@@ -24,7 +24,7 @@ class Column:
     """All headings, the lowest last."""
     facts: Facts
     use: str
-    """`numbers`, `attached` (to the numbers beside it), `description` (of the row), `label`, `text`, `ignored`, `skip`."""
+    """`numbers`, `attached` (to numbers beside it), `description` (of the row), `label`, `text`, `ignored`, `skip`."""
     label: str
     """The lowest heading without arrows and unit."""
     levels: list[tuple[str, str]] = field(default_factory=list)

@@ -17,21 +17,23 @@ _SCALE = {"k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
 _FAMILIES = (
     r"wide-?resnet|wrn|resnext|resnest|preact-?resnet|resnet|vit|deit|beit|swin(?:v2)?|convnext(?:v2)?|"
     r"efficientnet(?:v2)?|mobilenet(?:v\d)?|densenet|vgg|inception|alexnet|regnet|pvt(?:v2)?|mit|hrnet|dinov2|clip|"
-    r"bert|roberta|deberta(?:v3)?|albert|electra|gpt|opt|pythia|llama|qwen|mistral|mixtral|gemma|phi|t5|flan-t5|bart|bloom|"
-    r"gin|gcn|gat|pointnet|whisper|wav2vec|hubert|conformer|mamba|yolo(?:v\d+)?"
+    r"bert|roberta|deberta(?:v3)?|albert|electra|gpt|opt|pythia|llama|qwen|mistral|mixtral|gemma|phi|flan-t5|t5|bart|"
+    r"bloom|vicuna|gin|gcn|gat|pointnet|whisper|wav2vec|hubert|conformer|mamba|yolo(?:v\d+)?"
 )
 _MODEL = re.compile(
-    rf"(?<![\w-])((?:{_FAMILIES})(?:[- ]?(?:\d[\w.]*|base|small|large|tiny|huge|giant|xl|xxl|[tsblhgxn]))(?:[-/]\w[\w.]*)*|rn?-?(?:18|34|50|101|152))(?![\w-])"
+    rf"(?<![\w-])((?:{_FAMILIES})[- ]?(?:\d[\w.]*|base|small|large|tiny|huge|giant|xl|xxl|[tsblhgxn])(?:[-/]\w[\w.]*)*"
+    r"|rn?-?(?:18|34|50|101|152))(?![\w-])"
 )
 _WORDS = rf"(?:{_COUNT}|{'|'.join(NUMERALS)}|zero|few|many)"
 _SETTINGS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?:{_WORDS}[ -]way,? ?)?{_WORDS}[ -]shots?\b",
-        rf"(?:{_COUNT}) ?% (?:\w+[ -]){{0,2}}?(?:noise|corruption|sparsity|missing\w*|masking|pruning|dropout|imbalance)\b",
+        rf"(?:{_COUNT}) ?% (?:\w+[ -]){{0,2}}?(?:noise|corruption|sparsity|missing|masking|pruning|imbalance)\b",
         r"(?:noise|imbalance|corruption|missing|mask(?:ing)?|sparsity|pruning|poison(?:ing)?) "
         rf"(?:rate|ratio|level|factor|severity)s?(?: of| =|=)? ?(?:{_COUNT}) ?%?",
-        rf"(?:{_COUNT}) ?% (?:of )?(?:the )?(?:\w+ )?(?:labels?|labell?ed(?: \w+)?|data|annotations?|samples|examples|images)\b",
+        rf"(?:{_COUNT}) ?% (?:of )?(?:the )?(?:\w+ )?"
+        r"(?:labels?|labell?ed(?: \w+)?|data|annotations?|samples|examples|images)\b",
         r"(?:half|a third|a quarter|all) of the (?:\w+ )?(?:data|labels|images|samples)",
         rf"(?:{_COUNT})[ -](?:labels?|labell?ed (?:images|samples|examples|data))(?: per class)?",
         r"\b(?:pgd|fgsm|autoattack|auto-attack|apgd|cw|c&w|deepfool|mim|bim|square|aa)(?:[-_ ]?\d+)?\b",
@@ -54,7 +56,7 @@ _SETTINGS = tuple(
 _RUN_COUNTS = re.compile(r"(?:seeds?|runs?|trials?|folds?|repetitions?) ?=")
 
 _ITEMS = (
-    r"(?:images|image|samples|examples|questions|sentences|instances|problems|items|utterances|documents|pairs|cases|"
+    r"(?:images?|samples|examples|questions|sentences|instances|problems|items|utterances|documents|pairs|cases|"
     r"prompts|queries|patients|scans|videos|clips|subjects|dialogues|tweets|reviews|passages|tasks|graphs|molecules)"
 )
 _HELD_OUT = r"(?:test|held-?out|evaluation|eval|validation|val|dev|development|testing)"
@@ -62,9 +64,9 @@ _ITEM_COUNTS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?<![\d.,])(\d{{1,3}}(?:,\d{{3}})+|\d+)[ -](?:\w+[ -])?{_HELD_OUT} {_ITEMS}\b(?! per| each)",
-        rf"{_HELD_OUT}[ -](?:set|split|data|suite)s?,? ?\(?(?:of|with|has|contains|containing|comprises|is|n ?=)?:? ?"
+        rf"{_HELD_OUT}[ -](?:set|split|data|suite)s?,? ?\(?(?:of|with|has|contain\w+|comprises|is|n ?=)?:? ?"
         rf"(\d{{1,3}}(?:,\d{{3}})+|\d+) (?:\w+ )?{_ITEMS}\b(?! per| each)",
-        rf"{_HELD_OUT}[ -](?:set|split) \(?n ?= ?(\d{{1,3}}(?:,\d{{3}})+|\d+)\b(?! (?:seeds|runs|trials))",
+        rf"{_HELD_OUT}[ -](?:set|split) \(?n ?= ?(\d{{1,3}}(?:,\d{{3}})+|\d+)\b(?! (?:seeds|runs))",
         rf"(?:evaluated|tested|measured|accuracy|results|performance|score[sd]?) (?:\(%\) )?(?:on|over) (?:the |a |all )?"
         rf"(?:\w+ )?(\d{{1,3}}(?:,\d{{3}})+|\d+)[ -](?:\w+ )?{_ITEMS}\b(?! per| each)",
         rf"\bn ?= ?(\d{{1,3}}(?:,\d{{3}})+|\d+) (?:\w+ )?{_ITEMS}\b(?! per| each)",

@@ -87,9 +87,11 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     facts = facts.over(_conditions(grid.caption, drafts))
     n = entry.n if entry.n is not None else captions.runs_in(grid.caption)
     spread = entry.spread or captions.spread_in(grid.caption) or "unknown"
-    return Context(facts, n, spread, entry.baseline or _baseline(grid.caption, drafts),
-                   entry.relative or captions.is_relative_in(grid.caption), rule_in(grid.caption),
-                   entry.items if entry.items is not None else _items(grid.caption, drafts), directions_in(grid.caption))  # fmt: skip
+    return Context(
+        facts, n, spread, entry.baseline or _baseline(grid.caption, drafts),
+        entry.relative or captions.is_relative_in(grid.caption), rule_in(grid.caption),
+        entry.items if entry.items is not None else _items(grid.caption, drafts), directions_in(grid.caption),
+    )  # fmt: skip
 
 
 def _conditions(caption: str, drafts: list[Draft]) -> Facts:

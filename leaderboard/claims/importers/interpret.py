@@ -18,7 +18,7 @@ from leaderboard.claims.importers.layout import Block, Layout, Readings, find_la
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.mentions import metric_named, metrics_in
 from leaderboard.claims.importers.numbers import Reading
-from leaderboard.claims.importers.result import Place, TableSummary, Unread
+from leaderboard.claims.importers.result import NO_METRIC, Place, TableSummary, Unread, is_unmeasured
 from leaderboard.claims.importers.rows import Rows, corner_facts
 from leaderboard.claims.importers.spreads import Attached, attached_by
 from leaderboard.claims.model import Claim, Where
@@ -66,10 +66,8 @@ class _Reader:
         self.unread += apart
         context = context_of(self.grid, self.entry, self.drafts)
         claims = finish(self.drafts, context, self.entry)
-        if any(claim.scope.metric is None for claim in claims):
-            self.notes.append(
-                "no header and no caption names the metric of some numbers; give `metric:` in a mapping file"
-            )
+        if count := sum(is_unmeasured(claim) for claim in claims):
+            self.notes.append(f"{NO_METRIC} of {count} of {len(claims)} numbers; give `metric:` in a mapping file")
         places = [Place(draft.cell.line, draft.cell.column) for draft in self.drafts]
         return TableReading(self._summary(), claims, places, self.unread)
 

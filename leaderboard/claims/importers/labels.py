@@ -34,9 +34,8 @@ class Labels:
         if kind == "skip" or text.lower() in VALUES:
             return Facts()
         facts = self.plain(text)
-        if kind in ("method", "model") and not facts.parts and facts.metric is None and facts.role != "delta":
-            facts = replace(named(text, kind), role=facts.role)
-        elif kind == "metric" and facts.metric is None and not facts.parts:
+        plain = facts.metric is None and not facts.parts
+        if plain and (kind == "metric" or (kind in ("method", "model") and facts.role != "delta")):
             facts = replace(named(text, kind), role=facts.role)
         elif facts.residual:
             fields = {**facts.fields, kind: facts.residual} if kind not in facts.fields else facts.fields

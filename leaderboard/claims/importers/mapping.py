@@ -16,7 +16,9 @@ from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.loader import place
 from leaderboard.claims.model import Direction, Rounding, Scope, SpreadKind
 
-Axis = Literal["method", "task", "metric", "split", "model", "budget", "subset", "setting", "aggregation", "auto", "skip"]
+Axis = Literal[
+    "method", "task", "metric", "split", "model", "budget", "subset", "setting", "aggregation", "auto", "skip"
+]
 LatexStyle = Literal["bold", "underline", "italic", "plain", "drop"]
 
 

@@ -72,7 +72,7 @@ def metrics_in(caption: str) -> list[Mention]:
         length, metric = _metric_at(tokens, at)
         mention = _mention(tokens, at, at + length, metric) if metric is not None else None
         if mention is not None:
-            if found and tokens[last_end : at] == ["("] and tokens[at + length : at + length + 1] == [")"]:
+            if found and tokens[last_end:at] == ["("] and tokens[at + length : at + length + 1] == [")"]:
                 mention = replace(mention, found=replace(found[-1].found, name=mention.found.name),
                                   is_subject=found[-1].is_subject or mention.is_subject)  # fmt: skip
                 found.pop()
@@ -134,7 +134,11 @@ def _is_written_out(phrase: list[str], metric: MetricWord) -> bool:
     if len(phrase) > 1 or len(phrase[0]) > 4:
         return True
     word = phrase[0]
-    return sum(letter.isupper() for letter in word) > 1 or not word.isalpha() or word.lower() in ("loss", "dice", "acc", "time", "cost", "bleu")
+    return (
+        sum(letter.isupper() for letter in word) > 1
+        or not word.isalpha()
+        or word.lower() in ("loss", "dice", "acc", "time", "cost", "bleu")
+    )
 
 
 def _mention(tokens: list[str], start: int, end: int, metric: MetricWord) -> Mention | None:
@@ -188,10 +192,11 @@ def _attached(tokens: list[str], at: int) -> tuple[Direction, int]:
 
 
 def _is_unit(inside: list[str]) -> bool:
-    """Whether a bracket behind a metric holds a unit, a direction, or what is averaged; not its abbreviation."""
+    """Whether a bracket behind a metric holds its unit, direction, or aggregation, and not its abbreviation."""
     text = " ".join(inside)
     return text in UNITS or any(
-        token[0] in _UP + _DOWN + "%±" or token.lower() in ("better", "mean", "mm", "std", "average") for token in inside
+        token[0] in _UP + _DOWN + "%±" or token.lower() in ("better", "mean", "mm", "std", "average")
+        for token in inside
     )
 
 

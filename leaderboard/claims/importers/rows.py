@@ -70,7 +70,7 @@ class Rows:
             return True
         found = [facts_of(text) for text in {self.grid.rows[row][column].text for row in self.block.rows} if text]
         metrics = [facts.metric for facts in found if facts.metric is not None]
-        others = [facts for facts in found if facts.residual or "task" in facts.fields and not facts.is_average]
+        others = [facts for facts in found if facts.residual or ("task" in facts.fields and not facts.is_average)]
         if self.columns.told is not None and all(map(_is_ambiguous, metrics)):
             return True
         return len(metrics) < len([facts for facts in others if facts.metric is None])

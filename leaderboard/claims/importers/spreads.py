@@ -9,11 +9,12 @@ from typing import Literal
 
 from leaderboard.claims.model import SpreadKind
 
+_INTERVAL = r"(?:c\.?i\.?|conf(?:idence)?\.? int(?:erval)?s?\.?)"
 _KINDS: tuple[tuple[SpreadKind, str], ...] = (
     ("se", r"s\.?e\.?m\.?|s\.?e\.?|std\.? ?err(or)?s?\.?|st\.? ?err(or)?\.?|stderr|standard errors?( of the mean)?"),
     ("sd", r"std\.?( ?dev(iation)?s?\.?)?|s\.?d\.?|stdev|stddev|st\.? ?dev\.?|standard deviations?"),
-    ("ci95", r"95 ?%? ?-?(ci|c\.i\.|conf(idence)?\.? int(erval)?s?\.?)|(ci|conf(idence)?\.? int(erval)?s?\.?) ?\(?95 ?%?\)?"),
-    ("unknown", r"c\.?i\.?|conf(idence)?\.? int(erval)?s?\.?|±|\+/-|\+-|uncertainty|error bars?"),
+    ("ci95", rf"95 ?%? ?-?{_INTERVAL}|{_INTERVAL} ?\(?95 ?%?\)?"),
+    ("unknown", rf"{_INTERVAL}|±|\+/-|\+-|uncertainty|error bars?"),
 )  # fmt: skip
 """What a spread is called."""
 _BOUNDS = re.compile(
@@ -56,7 +57,7 @@ def attached_by(label: str) -> Attached | None:
             rf"|(?P<before>.+?)[ ,-]{{1,3}}[(\[]?(?:±|\+/-)? ?(?:{pattern})[)\]]?|(?:std|stderr|sem|sd) (?P<last>.+)",
             text,
         )
-        if match is None or (match["last"] and not text.startswith(("std", "sd") if kind == "sd" else ("stderr", "sem"))):
+        if match is None or (match["last"] and kind != ("se" if text.startswith(("stderr", "sem")) else "sd")):
             continue
         of = next((match[name] for name in ("behind", "inside", "before", "last") if match[name]), "")
         return Attached("spread", kind, of.strip(" ()[]"))
