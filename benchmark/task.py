@@ -138,6 +138,13 @@ class Task(Parameters, ABC):
         """None when everything needed is here; otherwise what is missing and the command that gets it."""
         return None
 
+    def data_digests(self) -> Mapping[str, str]:
+        """Data sets that are here → a digest of their content; kept with a cell, so that other data is noticed.
+
+        Asked when a cell is planned and before it is trained: it must be quick, and read no data.
+        """
+        return {}
+
     def workload(self) -> Workload | None:
         """Sizes from which the cost of a cell is counted, without loading data; None: taken from the examples."""
         return None

@@ -101,9 +101,14 @@ class Language(Task):
         """The text and, with `gpt2`, the tokenizer, and how to get them."""
         from tasks.data import is_available
 
-        needed = (self.corpus, GPT2) if self.tokenizer == "gpt2" else (self.corpus,)
-        missing = [str(found) for found in map(is_available, needed) if found is not None]
+        missing = [str(found) for found in map(is_available, self._data_sets()) if found is not None]
         return "; ".join(missing) or None
+
+    def data_digests(self) -> Mapping[str, str]:
+        """Those of the text and, with `gpt2`, the tokenizer, as far as they are in place."""
+        from tasks.data import content_digests
+
+        return content_digests(*self._data_sets())
 
     def training_size(self) -> int:
         """Windows that start at each token of the training text.
@@ -123,7 +128,7 @@ class Language(Task):
         from tasks.data import dataset, is_available
         from tasks.language_text import expected_tokens
 
-        missing = [name for name in (self.corpus, GPT2) if is_available(name) is not None and self._needs(name)]
+        missing = [name for name in self._data_sets() if is_available(name) is not None]
         if not missing:
             return None
         context = self.model.context
@@ -140,8 +145,8 @@ class Language(Task):
             assumptions=(f"{self.corpus}: the number of tokens is estimated from the size of its files",),
         )
 
-    def _needs(self, name: str) -> bool:
-        return name == self.corpus or self.tokenizer == "gpt2"
+    def _data_sets(self) -> tuple[str, ...]:
+        return (self.corpus, GPT2) if self.tokenizer == "gpt2" else (self.corpus,)
 
     def references(self) -> Mapping[str, Mapping[str, float]]:
         """Uniform, unigram and bigram models of the training text with add-k smoothing; none while data is missing."""

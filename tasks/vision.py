@@ -116,6 +116,10 @@ class Vision(Task):
         missing = datasets.is_available(self.data, size=self.data_size)
         return None if missing is None else str(missing)
 
+    def data_digests(self) -> Mapping[str, str]:
+        """That of the images, once they are in place."""
+        return datasets.content_digests(self.data, size=self.data_size)
+
     def training_size(self) -> int:
         """Rows of the training split."""
         return datasets.dataset(self.data).splits[self.train_split].rows

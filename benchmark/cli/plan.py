@@ -59,7 +59,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Show what `bench run SPEC` would train, reuse or skip, and why. SPEC is a file or the name of a shipped spec."""
-    from benchmark.execution.changes import changed_plugins
+    from benchmark.execution.changes import changes
     from benchmark.plan import Selection, build_plan, load_experiment
     from benchmark.store import Store
 
@@ -69,7 +69,7 @@ def command(
         loaded, stored.finished(), stored.not_done(), force=force,
         selection=Selection(task, initializer, seed), seconds=stored.seconds(loaded.profile),
     )  # fmt: skip
-    for message in (*loaded.notices, *loaded.warnings, *changed_plugins(plan, stored), *stored.warnings):
+    for message in (*loaded.notices, *loaded.warnings, *changes(plan, stored), *stored.warnings):
         click.echo(message, err=True)
     costed = cost_of(plan, stored, gpu) if cost or gpu else None
     if as_json:

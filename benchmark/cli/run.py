@@ -136,7 +136,7 @@ class Speaker:
 
 def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) -> Plan:
     """Spec × registry × store."""
-    from benchmark.execution.changes import changed_plugins
+    from benchmark.execution.changes import changes
     from benchmark.plan import Selection, build_plan, load_experiment
 
     loaded = load_experiment(spec, profile=options["profile"], seeds=options["seeds"], plugins=options["plugin"])
@@ -149,7 +149,7 @@ def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) ->
     plan = build_plan(
         loaded, finished, failed, force=options["force"], selection=chosen, seconds=store.seconds(loaded.profile)
     )
-    say.warn([*loaded.warnings, *changed_plugins(plan, store), *store.warnings])
+    say.warn([*loaded.warnings, *changes(plan, store), *store.warnings])
     return plan
 
 

@@ -14,14 +14,21 @@ if TYPE_CHECKING:
     from benchmark.records import Status
 
 
-def record_of(cell: Cell, request: Mapping[str, Any], **values: Any) -> CellRecord:
-    """A record of one attempt at `cell` within `request`; `values` are the other fields of `CellRecord`."""
+def record_of(
+    cell: Cell, request: Mapping[str, Any], data: Mapping[str, str] | None = None, **values: Any
+) -> CellRecord:
+    """A record of one attempt at `cell` within `request`; `values` are the other fields of `CellRecord`.
+
+    `data`: data set → digest of its content when training began.
+    """
     from benchmark.execution.changes import plugins_of
     from benchmark.identity import resolved_cell
 
     origin = provenance(request["threads"], request["device"])
     if plugins := plugins_of(cell):
         origin["plugins"] = {kind: plugin.sha256 for kind, plugin in plugins.items()}
+    if data:
+        origin["data"] = dict(data)
     if request["purpose"] != "run":
         origin["purpose"] = request["purpose"]
     return CellRecord(

@@ -106,24 +106,30 @@ def decide(request: Mapping[str, Any], cells: Sequence[Cell]) -> dict[str, Any]:
 
 def train(request: Mapping[str, Any], cells: Sequence[Cell]) -> dict[str, Any]:
     """Train a stack and store it."""
+    from benchmark.execution.changes import data_of
     from benchmark.store import Store
     from benchmark.train.mode import Mode
     from benchmark.train.stack import train_stack
 
     store = Store(Path(request["store"]))
     started_at = utc_now()
+    data = [data_of(cell.task) for cell in cells]  # now: another set may be put in place while this one is trained on
     with Beats(store, request, cells) as beats:
         outcomes = train_stack(cells, mode=Mode.parse(request["mode"]), device=request["device"], progress=beats.note)
-        records = make_records(request, cells, outcomes, started_at)
+        records = make_records(request, cells, outcomes, data, started_at)
         with writing:
             store.write_shard(records)
     return {"ended": [ended(record).as_json() for record in records]}
 
 
 def make_records(
-    request: Mapping[str, Any], cells: Sequence[Cell], outcomes: Sequence[CellOutcome], started_at: str
+    request: Mapping[str, Any],
+    cells: Sequence[Cell],
+    outcomes: Sequence[CellOutcome],
+    data: Sequence[Mapping[str, str]],
+    started_at: str,
 ) -> list[CellRecord]:
-    """Rows for the store out of what training returned."""
+    """Rows for the store out of what training returned; `data` is what `data_of` said of each cell's task."""
     import torch
 
     from benchmark.execution.records import record_of
@@ -133,6 +139,7 @@ def make_records(
         record_of(
             cell,
             request,
+            read,
             device=device,
             status=outcome.status,
             finals=outcome.finals,
@@ -145,7 +152,7 @@ def make_records(
             parameters=outcome.parameters,
             execution=outcome.execution,
         )
-        for cell, outcome in zip(cells, outcomes, strict=True)
+        for cell, outcome, read in zip(cells, outcomes, data, strict=True)
     ]
 
 

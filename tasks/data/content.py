@@ -30,7 +30,7 @@ def split_digests(info: DatasetInfo, size: int | None, root: str | Path | None) 
     """Split → digest of its decoded content; empty where the data set is not here."""
     if info.embedded:
         return {name: split.content_sha256 for name, split in info.splits.items() if split.content_sha256}
-    if not prepared(info, size=size, root=root):
+    if not prepared(info, size=size or info.size, root=root):
         return {}
     content: dict[str, str] = prepared_folder(info, size=size, root=root)[1]["content"]
     return content

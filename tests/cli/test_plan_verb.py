@@ -107,6 +107,29 @@ def test_reused_cells_of_a_plugin_file_that_has_changed_since_are_told(capsys, t
     assert "differs" not in run(capsys, "o.yaml")[2]
 
 
+def test_reused_cells_made_from_other_data_than_is_here_are_told(capsys, monkeypatch):
+    plan = build_plan(load_experiment("e.yaml"))
+    request = {"threads": 1, "device": "cpu", "purpose": "run", "run_id": "r", "attempt_id": "a"}
+    data = [{"far": "1" * 16}, {"far": "2" * 16, "near": "5" * 16}, {}]
+    cells = zip(plan.to_run(), data, strict=False)
+    Store("results").write_shard([record_of(cell, request, found, status="finished") for cell, found in cells])
+    toy = type(plan.to_run()[0].task)
+    assert "data set" not in run(capsys, "e.yaml")[2]
+    monkeypatch.setattr(toy, "data_digests", lambda task: {"far": "1" * 16})
+    assert run(capsys, "e.yaml")[2] == (
+        "data set far here is not the one 1 reused cell was trained on (content 1111111111 here, 2222222222 there); "
+        "put that one in place, or train all cells on this one, into another --store\n"
+    )
+    monkeypatch.setattr(toy, "data_digests", lambda task: {"far": "3" * 16})
+    assert (
+        "2 reused cells were trained on (content 3333333333 here, 1111111111, 2222222222 there)"
+        in (run(capsys, "e.yaml")[2])
+    )
+    assert "data set" not in run(capsys, "e.yaml", "--force")[2]
+    monkeypatch.setattr(toy, "data_digests", lambda task: 1 / 0)
+    assert "data set" not in run(capsys, "e.yaml")[2]
+
+
 def test_when_all_is_finished_there_is_nothing_to_do(capsys):
     finish(6)
     assert run(capsys, "e.yaml")[1].endswith("Nothing to do, 6 cells reused.\n")

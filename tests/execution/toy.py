@@ -36,6 +36,9 @@ class ToyRegression(Task):
     def training_size(self):
         return 64
 
+    def data_digests(self):
+        return {"line": f"{self.slope:g}"}
+
     def build_model(self):
         import torch
 

@@ -257,6 +257,12 @@ def test_byte_pairs_come_back_from_the_windows(small_bpe):
     assert task.vocabulary() == 262
 
 
+def test_the_content_of_text_and_tokenizer_has_a_digest_where_they_are(monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path))
+    assert list(language(tokenizer="gpt2").data_digests()) == ["alice"]
+    assert shipped("wikitext2", "paper").data_digests() == {}
+
+
 def test_missing_data_names_every_command(monkeypatch, tmp_path):
     monkeypatch.setenv("BENCH_DATA", str(tmp_path))
     reason = shipped("tinystories", "paper").missing_data()

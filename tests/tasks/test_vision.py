@@ -103,6 +103,12 @@ def test_geometry_and_references():
     assert task.missing_data() is None
 
 
+def test_the_content_of_the_data_set_has_a_digest_where_it_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path))
+    assert list(digits().data_digests()) == ["digits"]
+    assert digits(data="cifar10", image_size=32).data_digests() == {}
+
+
 def test_missing_data_names_the_command(monkeypatch, tmp_path):
     monkeypatch.setenv("BENCH_DATA", str(tmp_path))
     task = digits(data="cifar10", image_size=32)

@@ -38,7 +38,12 @@ def made_with(row: Row) -> dict[str, str]:
     return {name: str(value) for name, value in found.items() if value not in (None, "")}
 
 
-@store_check("DB-MIXENV", 10, "code, libraries or machines mixed inside one mean", Severity.WARNING)
+def trained_on(row: Row) -> dict[str, str]:
+    """Data sets → the start of the digest of their content; empty for cells stored without it."""
+    return {f"data set {name}": content[:10] for name, content in (row.provenance.get("data") or {}).items()}
+
+
+@store_check("DB-MIXENV", 10, "code, data, libraries or machines mixed inside one mean", Severity.ERROR)
 def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     """Seeds of one mean should differ in the seed and in nothing else.
 
@@ -46,6 +51,10 @@ def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     initialiser comes from, Python, torch, numpy, scipy, triton, CPU, GPU, device, torch threads or execution mode
     (stack size apart) among the seeds of one task × initialiser.
     Differences that go together are one finding. A note: all cells come from one uncommitted working tree.
+    Data: more than one digest of a data set's decoded content among the cells of one task.
+    Severity: an error for data, since no mean over, and no comparison between, cells of different data measures what
+    the table says; else a warning. `bench data verify` shows what lies on each machine. Where no digest is published
+    (ImageNet-100), another version of a JPEG library may decode the same files to other pixels.
     Source: accuracies of .094 and .244 before and after an upgrade of one library (MileBench#1).
     Power: complete for what is recorded. Blind spot: drivers, BLAS, environment variables, versions of other
     libraries; what a plugin file imports.
@@ -59,7 +68,37 @@ def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
             yield _mixed(groups, parts, names)
         else:
             tally.ok(len(names) * len(groups))
+    yield from _other_data(evidence, tally)
     yield from _uncommitted(evidence)
+
+
+def _other_data(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
+    for task, groups in evidence.columns():
+        cells = [(group, {row.cell_id: trained_on(row) for row in evidence.rows_of(group)}) for group in groups]
+        for name in dict.fromkeys(name for _, made in cells for facts in made.values() for name in facts):
+            told = _values(name, [facts for _, made in cells for facts in made.values()])
+            if " and " in told:
+                yield _on_other_data(task.name, name, told, cells)
+            else:
+                tally.ok()
+
+
+def _on_other_data(task: str, name: str, told: str, cells: Made) -> Finding:
+    mixed = [(group, made) for group, made in cells if len({f[name] for f in made.values() if name in f}) > 1]
+    hit = mixed or cells
+    inside = f"mixed inside {len(mixed)} mean{'s' * (len(mixed) != 1)}" if mixed else "is not the same in all means"
+    return Finding(
+        check="DB-MIXENV",
+        severity=Severity.ERROR,
+        verdict=Verdict.FAIL,
+        message=f"{name} {inside} of {task}: content {told}",
+        cells=tuple(found for group, made in hit[:4] for found in _sides(group, made, name)),
+        arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}",
+        explanations=(Explanation("the same files, decoded by another version of the image library"),),
+        pattern=f"{name} mixed",
+        note="Train all cells on one of them, into a store of their own (`--store`).",
+        basis=digest(sorted((r.cell_id, sorted(r.finals.items())) for g, _ in cells for r in g.seeds)),
+    )
 
 
 Made = Sequence[tuple[Group, Mapping[str, Mapping[str, str]]]]
@@ -181,7 +220,7 @@ def _distance(a: float | None, b: float | None) -> float:
 
 def _other_numbers(group: Group, seed: int, versions: Versions, worst: tuple[str, float]) -> Finding:
     metric, distance = worst
-    facts = [made_with(row) for row, _ in versions]
+    facts = [made_with(row) | trained_on(row) for row, _ in versions]
     names = [n for n in dict.fromkeys(n for fact in facts for n in fact) if len({fact.get(n) for fact in facts}) > 1]
     told = "; ".join(f"{name} {' and '.join(dict.fromkeys(str(fact.get(name)) for fact in facts))}" for name in names)
     stacks = list(dict.fromkeys(row.execution for row, _ in versions))

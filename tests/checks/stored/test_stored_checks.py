@@ -164,6 +164,40 @@ def test_uncommitted_code_everywhere_is_a_note(world: World, origin: Callable[..
     assert only(world, "DB-MIXENV").severity is Severity.INFO
 
 
+def test_seeds_of_one_mean_on_other_data_are_an_error(world: World, origin: Callable[..., Any]) -> None:
+    one, other = origin(data={"images": "1" * 16}), origin(data={"images": "2" * 16})
+    world.fill({(name, seed): one for name in ("default", "mask") for seed in range(5)} | {("mask", 4): other})
+    finding = only(world, "DB-MIXENV")
+    assert finding.severity is Severity.ERROR
+    assert finding.message == (
+        "data set images mixed inside 1 mean of toy: content 1111111111 (9 cells) and 2222222222 (1 cells)"
+    )
+    assert [cell.printed for cell in finding.cells] == [
+        "data set images 1111111111: seeds 0, 1, 2, 3", "data set images 2222222222: seeds 4",
+    ]  # fmt: skip
+
+
+def test_means_of_one_column_on_other_data_are_an_error_too(world: World, origin: Callable[..., Any]) -> None:
+    world.fill(
+        {("default", seed): origin(data={"images": "1" * 16, "text": "3" * 16}) for seed in range(5)}
+        | {("mask", seed): origin(data={"images": "2" * 16, "text": "3" * 16}) for seed in range(5)}
+    )
+    finding = only(world, "DB-MIXENV")
+    assert finding.severity is Severity.ERROR
+    assert "data set images is not the same in all means of toy: content 1111111111 (5 cells)" in finding.message
+
+
+def test_cells_stored_without_a_word_about_their_data_say_nothing(world: World, origin: Callable[..., Any]) -> None:
+    world.fill({("mask", seed): origin(data={"images": "1" * 16}) for seed in range(3)})
+    assert findings(world, "DB-MIXENV") == []
+
+
+def test_other_data_explains_other_numbers(world: World, origin: Callable[..., Any]) -> None:
+    world.fill({("mask", 1): origin(data={"images": "1" * 16})})
+    world.again(("mask", 1), finals={"loss": 0.5}, **origin(data={"images": "2" * 16}))
+    assert "data set images 1111111111 and 2222222222" in only(world, "DB-NONDET").explanations[0].arithmetic
+
+
 def test_rerun_in_another_environment_is_explained(world: World, origin: Callable[..., Any]) -> None:
     world.fill()
     world.again(("mask", 1), finals={"loss": 0.5}, execution="alone", **origin(threads=2))
