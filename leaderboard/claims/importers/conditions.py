@@ -64,7 +64,7 @@ _ITEM_COUNTS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?<![\d.,])(\d{{1,3}}(?:,\d{{3}})+|\d+)[ -](?:\w+[ -])?{_HELD_OUT} {_ITEMS}\b(?! per| each)",
-        rf"{_HELD_OUT}[ -](?:set|split|data|suite)s?,? ?\(?(?:of|with|has|contain\w+|comprises|is|n ?=)?:? ?"
+        rf"{_HELD_OUT}[ -](?:set|split|data|suite)s?,? ?\(?(?:of|with|has|contain\w+|is|n ?=)? ?"
         rf"(\d{{1,3}}(?:,\d{{3}})+|\d+) (?:\w+ )?{_ITEMS}\b(?! per| each)",
         rf"{_HELD_OUT}[ -](?:set|split) \(?n ?= ?(\d{{1,3}}(?:,\d{{3}})+|\d+)\b(?! (?:seeds|runs))",
         rf"(?:evaluated|tested|measured|accuracy|results|performance|score[sd]?) (?:\(%\) )?(?:on|over) (?:the |a |all )?"

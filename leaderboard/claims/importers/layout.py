@@ -175,7 +175,12 @@ def _mostly_numbers(grid: Grid, readings: Readings, body: range, column: int, he
         return column > 0 and not _followed_by_text(grid, readings, body, column)
     numbers = sum(readings.is_number(row, column) for row in body)
     labels = sum(_is_label(grid, readings, row, column) for row in body)
-    return numbers > labels or (numbers == labels == 0)
+    return numbers > labels or (numbers == labels == 0 and not any(_is_cross(grid, row, column) for row in body))
+
+
+def _is_cross(grid: Grid, row: int, column: int) -> bool:
+    """Whether a cell says that a component is off, as in a column of ✓ and ✗."""
+    return grid.rows[row][column].text in ("✗", "✘", "❌")
 
 
 def _is_label(grid: Grid, readings: Readings, row: int, column: int) -> bool:

@@ -137,7 +137,7 @@ def _is_written_out(phrase: list[str], metric: MetricWord) -> bool:
     return (
         sum(letter.isupper() for letter in word) > 1
         or not word.isalpha()
-        or word.lower() in ("loss", "dice", "acc", "time", "cost", "bleu")
+        or word.lower() in ("loss", "dice", "acc", "time", "cost", "bleu", "bpc", "bpb", "bpd", "ppl", "auc", "wer")
     )
 
 
