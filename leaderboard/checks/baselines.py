@@ -47,6 +47,15 @@ class Mode(Enum):
         return self in (Mode.RELATIVE, Mode.REVERSED_RELATIVE)
 
 
+MIRRORED = {
+    Mode.POINTS: Mode.REVERSED,
+    Mode.REVERSED: Mode.POINTS,
+    Mode.RELATIVE: Mode.REVERSED_RELATIVE,
+    Mode.REVERSED_RELATIVE: Mode.RELATIVE,
+}
+"""The same difference with the other sign."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A rule that chooses baselines; `name` is the row of the rule `row`."""
@@ -64,6 +73,7 @@ TEXTS = {
     "above": "the nearest row above without a difference",
     "first": "the first row",
     "group": "the first row of the group",
+    "best": "the best of the others",
     "highest": "the highest of the others",
     "lowest": "the lowest of the others",
     "underlined": "the underlined number",
@@ -72,7 +82,7 @@ TEXTS = {
 STATED = {
     "previous": ("previous",),
     "first": ("first",),
-    "best": ("highest", "lowest", "underlined"),
+    "best": ("best", "highest", "lowest", "underlined"),
     "underlined": ("underlined",),
     "corresponding": ("above", "group", "row"),
 }
@@ -176,13 +186,17 @@ def is_unsigned(d: Reported) -> bool:
 
 
 def survey(evidence: Evidence) -> dict[tuple[Number, Delta], Judgement]:
-    """A judgement of every unnamed difference whose neighbours bear a reading out."""
+    """A judgement of every unnamed difference whose neighbours bear a reading out.
+
+    Neighbours are the differences of one table and metric; percentages of the whole table, their sign left open.
+    """
     pools: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
     for number in evidence.numbers:
         for stated in number.claim.differences:
             printed = parse(stated.printed, number.claim.rounding) if stated.is_unnamed else None
             if printed is not None:
-                key = (number.claim.where.table, fold(number.scope.metric), str(stated.relative))
+                metric = "" if stated.relative else fold(number.scope.metric)
+                key = (number.claim.where.table, metric, str(stated.relative))
                 pools[key].append(Entry(number, stated, printed))
     found = (judgement for pool in pools.values() for judgement in _judged(evidence, pool))
     return {(judgement.entry.number, judgement.entry.stated): judgement for judgement in found}
@@ -316,6 +330,8 @@ def _choose(evidence: Evidence, pool: list[Entry]) -> None:
         called = ((name, column.called(entry.number, name)) for name in names)
         entry.choices.update({Choice("row", name): base for name, base in called if base is not None})
         entry.borne_out = {(choice, mode) for choice in entry.choices for mode in Mode if entry.fits(choice, mode)}
+        if entry.stated.relative:  # metrics of both directions are pooled
+            entry.borne_out |= {(choice, MIRRORED[mode]) for choice, mode in entry.borne_out}
 
 
 def _column_of(evidence: Evidence, number: Number, known: dict[tuple[str, ...], Column]) -> Column:
@@ -357,11 +373,12 @@ def _chosen(number: Number, others: list[Number]) -> Iterator[tuple[Choice, Numb
     plain = [n for n in others if not n.claim.differences] or others
     if not plain:
         return
+    highest, lowest = (pick(plain, key=lambda n: n.reported.value) for pick in (max, min))
     way = direction_of(number.claim)[0]
-    if way != "min":
-        yield Choice("highest"), max(plain, key=lambda n: n.reported.value)
-    if way != "max":
-        yield Choice("lowest"), min(plain, key=lambda n: n.reported.value)
+    if way == "unknown":
+        yield from ((Choice("highest"), highest), (Choice("lowest"), lowest))
+    else:
+        yield Choice("best"), highest if way == "max" else lowest
     underlined = [n for n in others if n.claim.underline]
     if len(underlined) == 1:
         yield Choice("underlined"), underlined[0]

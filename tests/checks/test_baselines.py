@@ -109,6 +109,20 @@ def test_the_best_competitor_of_each_task(
     assert [item[:2] for item in told] == ([(check, "warning")] if rule else [])
 
 
+@pytest.mark.parametrize("last", ["10.0", "13.0"])
+def test_percentages_of_metrics_with_either_direction_share_a_reading(make: Callable[..., Claim], last: str) -> None:
+    columns = (("recall", "50.0", "40.0", "55.0", "10.0"), ("MRR", "20.0", "30.0", "36.0", "20.0"),
+               ("RMSE", "8.0", "9.0", "7.0", "12.5"), ("MAE", "6.0", "5.0", "4.5", last))  # fmt: skip
+    claims = []
+    for metric, *values, gain in columns:
+        for method, value in zip("ABo", values, strict=True):
+            delta = {"delta": {"printed": gain, "relative": True, "to": "best"}} if method == "o" else {}
+            direction = "max" if metric in ("recall", "MRR") else "min"
+            claims.append(make(value, task="T", metric=metric, method=method, direction=direction, row=method, **delta))
+    report = check_claims([ClaimSet(id="t", claims=tuple(claims))], only=["REL"])
+    assert [(f.check, str(f.severity)) for f in report.findings] == ([] if last == "10.0" else [("REL", "warning")])
+
+
 def test_a_guess_of_the_importer_is_never_an_error(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
     def rows(**delta: Any) -> list[Claim]:
         shared = {"task": "A", "metric": "accuracy", "unit": "percent"}

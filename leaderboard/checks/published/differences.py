@@ -348,6 +348,8 @@ def _ratio(evidence: Evidence, number: Number, stated: Delta, printed: Reported,
         tally.skip("the baseline may be zero" if spans else "no number for the baseline")
     elif any(_either_sign(span, printed, number) or _percent_points(number, b, printed) for b, span in ratios):
         tally.ok()
+    elif stated.is_unnamed:
+        tally.skip("the baseline is not named, and no reading is borne out by the other differences")
     else:
         base, span = ratios[0]
         severity = Severity.WARNING if _unknown(number, base) else Severity.ERROR

@@ -18,8 +18,10 @@ AVERAGE = alternatives(
     r"(macro |micro |task |overall )?(avg|average|mean|averaged)\.?( (score|acc(uracy)?|of all|all|perf(ormance)?))?"
 )
 DELTA = alternatives(
-    r"(δ|∆|delta|diff(erence)?|gains?|increase|change|gap)( .{0,30})?",
-    r"(rel(\.|ative)? |abs(\.|olute)? )?impr(\.|ov(\.|ements?|ed)?)?( .{0,30})?",
+    r"(% ?)?(rel(\.|ative)? ?|abs(\.|olute)? ?)?(δ|∆|delta|diff(\.|erence)?|gains?|increase|decrease|reduction|change"
+    r"|gap|degradation|impr(\.|v\.?|ov(\.|e|ements?)?)?|imp\.|relaimpr)([ _].{0,30})?",
+    r"(% ?)?(rel(\.|ative)? |abs(\.|olute)? )?(drop|uplift)",
+    r"(% ?)?[δ∆]\S.{0,30}|(vs\.?|over) (the )?(second[- ])?(best|baselines?|sota)( .{0,20})?",
     r".{1,20}[ _](diff|delta|gain)",
 )
 DESCRIPTION = alternatives(

@@ -7,6 +7,7 @@ import pytest
 from leaderboard.claims.importers import import_text
 from leaderboard.claims.importers.mapping import Mapping
 from leaderboard.claims.importers.readings import rule_in
+from leaderboard.claims.importers.words import is_delta
 
 
 def deltas(result):
@@ -113,6 +114,37 @@ def test_a_gain_over_the_best_competitor_has_another_baseline_in_each_row(
 )
 def test_a_caption_states_the_rule_by_which_baselines_are_chosen(text, rule):
     assert rule_in(text) == rule
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "\\%Improv.",
+        "$\\Delta$\\%",
+        "\\% gain",
+        "Rel. Imp.",
+        "Rel. drop (\\%)",
+        "Relative change",
+        "Diff.",
+        "vs. best",
+        "$\\Delta$mIoU",
+    ],
+)
+def test_a_last_row_under_any_of_its_names_is_a_row_of_differences(latex_table, heading):
+    rows = (
+        "Method & Yelp & Gowalla \\\\ \\midrule\nA & 54.9 & 61.8 \\\\ B & 60.1 & 60.2 \\\\ Ours & 63.4 & 64.1 \\\\ "
+        f"\\midrule {heading} & 5.5 & 3.7 \\\\"
+    )
+    result = latex_table(rows)
+    assert [(item[0], item[2]) for item in deltas(result)] == [("63.4", "B"), ("64.1", "A")]
+    assert len(result.claims) == 6
+
+
+@pytest.mark.parametrize(
+    "name", ["DropPath", "Drop path", "Improved DDPM", "GapNet", "Margin", "Delta-LoRA", "DeltaNet"]
+)
+def test_methods_are_no_differences(name):
+    assert not is_delta(name)
 
 
 def test_differences_to_the_row_before_in_a_column_of_their_own_are_bound(latex_table):
