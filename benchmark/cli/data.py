@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -54,6 +54,9 @@ def list_(root: Path | None, as_json: bool) -> None:
     print_table(headings, [
         (line["name"], line["kind"], here(line), rows_of(line), size_of(line), line["licence"]) for line in lines
     ])  # fmt: skip
+    for line in lines:
+        for left in line["leftovers"]:
+            click.echo(f"\n{line['name']}: {left_behind(left)}; {REMOVED.format(line['name'])}")
     absent = [line["name"] for line in lines if line["state"] == "missing"]
     if absent:
         click.echo(f"\n`bench data where {absent[0]}` says what gets a missing one.")
@@ -62,10 +65,12 @@ def list_(root: Path | None, as_json: bool) -> None:
 def line_of(name: str, root: Path | None) -> dict[str, Any]:
     """One data set as plain data."""
     from tasks.data import dataset, is_available
+    from tasks.data.cache import leftovers
     from tasks.data.places import sizes_there
 
     info = dataset(name)
     missing = is_available(name, root=root)
+    left = [] if info.embedded or (missing and missing.problem) else leftovers(info, root)
     return {
         "name": name,
         "title": info.title,
@@ -75,6 +80,7 @@ def line_of(name: str, root: Path | None) -> dict[str, Any]:
         "state": "embedded" if info.embedded else missing.state if missing else "prepared",
         "command": missing.command if missing else None,
         "missing": str(missing) if missing else None,
+        "leftovers": [asdict(item) for item in left],
         "rows": {split: part.rows for split, part in info.splits.items()},
         "classes": len(info.classes) or None,
         "bytes": info.bytes,
@@ -83,6 +89,24 @@ def line_of(name: str, root: Path | None) -> dict[str, Any]:
         "sources": [{"layout": item.name, "source": item.source, "revision": item.revision} for item in info.layouts],
         "traps": info.traps,
     }
+
+
+REMOVED = "the next `bench data prepare {}` removes it"
+
+
+def left_behind(left: Mapping[str, Any]) -> str:
+    """What a killed process left, in words."""
+    return f"{readable(left['bytes'])} left by a process that was killed {ago(left['age_seconds'])} in {left['path']}"
+
+
+def ago(seconds: float) -> str:
+    """Some time ago, in its largest whole unit."""
+    from benchmark.wording import counted
+
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            return f"{counted(int(seconds // length), unit)} ago"
+    return "less than a minute ago"
 
 
 def here(line: dict[str, Any]) -> str:

@@ -109,6 +109,8 @@ def load_tokens(
 ) -> Tokens:
     """One split or some rows of it, tokenised row by row; kept beside prepared data, so that it is done once.
 
+    Where they cannot be kept (a full disk, data that may only be read), they are held in memory.
+
     Raises:
         DataError: as `load_text`.
     """
@@ -123,7 +125,10 @@ def load_tokens(
     stem = f"{split}{part}-tokens-{tokenizer.key[:16]}"
     if not (folder / f"{stem}-starts.npy").exists():
         tokens = encode_rows(load_text(name, split, first=first, count=count, root=root), tokenizer)
-        write_arrays(folder, {f"{stem}.npy": tokens.ids, f"{stem}-starts.npy": tokens.starts})
+        try:
+            write_arrays(folder, {f"{stem}.npy": tokens.ids, f"{stem}-starts.npy": tokens.starts})
+        except OSError:  # a full disk, or shared data that may only be read
+            return tokens
     return Tokens(mapped(folder / f"{stem}.npy"), mapped(folder / f"{stem}-starts.npy"), tokenizer.vocabulary)
 
 

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE
 MAX_MEMBERS = 64
+MAX_LIST = 1 << 16
+"""Bytes of the longest class list."""
 SLACK = 16 << 20
 """Bytes an archive may hold beside its record files (headers, texts)."""
 
 
 def read_archive(path: Path, layout: Layout) -> dict[str, bytes]:
-    """Record files of an archive: member path → its bytes.
+    """Record files of an archive, and its class list if it has one: member path → its bytes.
 
     Raises:
         DataError: not a whole tar.gz; a pickle archive; links, devices or paths that leave the folder; a record file
@@ -44,6 +46,9 @@ def read_archive(path: Path, layout: Layout) -> dict[str, bytes]:
                     name = checked_name(member, path, number)
                     if name in wanted:
                         read_member(archive, member, wanted[name], path, found)
+                    elif layout.class_list and name == f"{layout.folder}/{layout.class_list}":
+                        check_list_size(member.size, f"{path}: {member.name}")
+                        found[layout.class_list] = contents(archive, member)
             while stream.read(1 << 20):  # to the end, where gzip's checksum is
                 pass
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -110,15 +115,42 @@ def read_member(
         raise DataError(f"{path}: {member.name} is there twice")
     if member.size != file.size:
         raise DataError(f"{path}: {member.name} has {member.size:,} bytes, expected {file.size:,}")
-    stream = archive.extractfile(member)
-    raw = stream.read() if stream else b""
+    raw = contents(archive, member)
     if len(raw) != file.size:
         raise DataError(f"{path}: {member.name} is cut off after {len(raw):,} of {file.size:,} bytes")
     found[file.path] = raw
 
 
+def contents(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """The bytes of a member; none when it is no file."""
+    stream = archive.extractfile(member)
+    return stream.read() if stream else b""
+
+
+def check_list_size(size: int, where: str) -> None:
+    """Refuse a class list before it is read.
+
+    Raises:
+        DataError: it is too long to be one.
+    """
+    if size > MAX_LIST:
+        raise DataError(f"{where} has {size:,} bytes, expected a list of classes")
+
+
+def parse_classes(raw: bytes, where: str) -> list[str]:
+    """Class names, one a line.
+
+    Raises:
+        DataError: not UTF-8.
+    """
+    try:
+        return [name for line in raw.decode().splitlines() if (name := line.strip())]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: not UTF-8: {error}") from None
+
+
 def read_folder(folder: Path, layout: Layout) -> dict[str, bytes]:
-    """Record files of an unpacked archive, as `read_archive`.
+    """Files of an unpacked archive, as `read_archive`.
 
     Raises:
         DataError: a file is missing, not a plain file, or of another size.
@@ -131,6 +163,9 @@ def read_folder(folder: Path, layout: Layout) -> dict[str, bytes]:
         if path.stat().st_size != file.size:
             raise DataError(f"{path}: {path.stat().st_size:,} bytes, expected {file.size:,}")
         found[file.path] = path.read_bytes()
+    if layout.class_list and (folder / layout.class_list).is_file():
+        check_list_size((folder / layout.class_list).stat().st_size, str(folder / layout.class_list))
+        found[layout.class_list] = (folder / layout.class_list).read_bytes()
     return found
 
 

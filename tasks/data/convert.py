@@ -95,6 +95,9 @@ def cifar(info: DatasetInfo, found: Found, split: str) -> tuple[Any, Any]:
     path = found.files[0][1]
     with reading(path):
         raw = cifar_binary.read_folder(found.unpacked, layout) if found.unpacked else read_archive(path, layout)
+    if layout.class_list in raw:
+        where = f"{found.unpacked / layout.class_list}" if found.unpacked else f"{path}: {layout.class_list}"
+        compare_classes(info, cifar_binary.parse_classes(raw[layout.class_list], where), where)
     parts = []
     for file in layout.members[split]:
         check_digest(f"{path}: {file.path}", raw[file.path], file.sha256, file.md5)
@@ -143,13 +146,21 @@ def check_class_list(info: DatasetInfo, path: Path, label_column: str) -> None:
     """
     with hub_parquet.open_parquet(path) as file:
         names = [name.split(",")[0].strip() for name in hub_parquet.class_names(file, label_column)]
-    if not names:
-        return
+    if names:
+        compare_classes(info, names, str(path))
+
+
+def compare_classes(info: DatasetInfo, names: list[str], where: str) -> None:
+    """Compare a source's class names, in label order, with the manifest's.
+
+    Raises:
+        DataError: another list or order.
+    """
     if len(names) != len(info.classes):
-        raise DataError(f"{path}: {len(names)} classes, expected the {len(info.classes)} of {info.name}")
+        raise DataError(f"{where}: {len(names)} classes, expected the {len(info.classes)} of {info.name}")
     for label, (name, expected) in enumerate(zip(names, info.classes, strict=True)):
         if name != expected:
-            raise DataError(f"{path}: class {label} is '{name}', expected '{expected}': another list than {info.name}")
+            raise DataError(f"{where}: class {label} is '{name}', expected '{expected}': another list than {info.name}")
 
 
 def write_resized(
@@ -250,9 +261,12 @@ def convert_tokenizer(info: DatasetInfo, found: Found, split: str, out: Path) ->
     """
     from tasks.data.tokenizers import ByteLevelBPE
 
-    for file, path in found.files:
-        (out / ("vocab.json" if file.path.endswith(".json") else "merges.txt")).write_bytes(path.read_bytes())
-    tokenizer = ByteLevelBPE.read(out)
+    files = {("vocab.json" if file.path.endswith(".json") else "merges.txt"): path for file, path in found.files}
+    tokenizer = ByteLevelBPE.read_files(files["vocab.json"], files["merges.txt"])  # errors name the user's files
+    for name, path in files.items():
+        with reading(path):
+            raw = path.read_bytes()
+        (out / name).write_bytes(raw)
     check_rows(info, split, tokenizer.vocabulary, info.splits[split].rows)
     return Converted(tokenizer.key, tokenizer.vocabulary, {"merges": len(tokenizer.ranks)})
 

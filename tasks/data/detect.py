@@ -37,7 +37,7 @@ def detect(info: DatasetInfo, source: Path) -> Found:
     """
     if not source.exists():
         raise DataError(f"{source}: no such file or folder")
-    refuse_pickles(source)
+    refuse_pickles(info, source)
     if source.is_dir():
         refuse_other_lists(info, source)
     partial: list[str] = []
@@ -51,21 +51,28 @@ def detect(info: DatasetInfo, source: Path) -> Found:
         raise DataError(f"{source}: holds the Python version of CIFAR, which is made of pickles; {USE_BINARY}")
     if partial:
         raise DataError(f"{source}: incomplete for {info.name}: {'; '.join(partial)}")
-    raise DataError(
-        f"{source}: not {info.name} in a known layout; expected {'; or '.join(map(describe, info.layouts))}"
-    )
+    for path in listing(source):
+        refuse_pickles(info, path)
+    raise DataError(f"{source}: not {info.name} in a known layout; {expected(info)}")
 
 
-def refuse_pickles(source: Path) -> None:
+def refuse_pickles(info: DatasetInfo, path: Path) -> None:
     """Refuse what is known to hold pickles.
 
     Raises:
         DataError: with what to take instead.
     """
-    if source.name.startswith(PYTHON_CIFAR):
-        raise DataError(f"{source}: the Python version of CIFAR is made of pickles, which are not read; {USE_BINARY}")
-    if source.is_file() and source.suffix.lower() in PICKLED:
-        raise DataError(f"{source}: may hold pickled objects, which can run code when read; not read")
+    if path.name.startswith(PYTHON_CIFAR):
+        raise DataError(f"{path}: the Python version of CIFAR is made of pickles, which are not read; {USE_BINARY}")
+    if path.is_file() and (PICKLED.intersection(map(str.lower, path.suffixes)) or starts_as_pickle(path)):
+        raise DataError(f"{path}: may hold pickles, which can run code when read; they are not read; {expected(info)}")
+
+
+def starts_as_pickle(path: Path) -> bool:
+    """Whether a file begins like a pickle of protocol 2 or later: PROTO and its number."""
+    with path.open("rb") as stream:
+        first = stream.read(2)
+    return first[:1] == b"\x80" and first[1:] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
 
 def locate(layout: Layout, source: Path) -> tuple[Found | None, list[str]]:
@@ -118,6 +125,11 @@ def locate_folders(layout: Layout, source: Path) -> tuple[Found | None, list[str
     if absent:
         return None, absent if found else []
     return Found(layout, (), tuple(found)), []
+
+
+def expected(info: DatasetInfo) -> str:
+    """Every layout that is read, in words."""
+    return f"expected {'; or '.join(map(describe, info.layouts))}"
 
 
 def describe(layout: Layout) -> str:

@@ -60,6 +60,8 @@ class Layout(Parameters):
     """CIFAR archives: folder of the members."""
     members: dict[str, tuple[File, ...]] = Field(default_factory=dict)
     """CIFAR archives: split → record files below `folder`, in order."""
+    class_list: str = ""
+    """CIFAR archives: text file below `folder` with one class a line, in label order; compared where it is there."""
     folders: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Image folders: split → names its folder may have."""
     label_bytes: int = 1

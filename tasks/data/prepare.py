@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmark.errors import DataError
 from tasks.data.access import reading, writing
-from tasks.data.cache import flush, unique
+from tasks.data.cache import flush, remove_leftovers, unique
 from tasks.data.convert import Converted, Progress, convert_images, convert_text, convert_tokenizer
 from tasks.data.detect import Found, detect
 from tasks.data.hashing import file_digest
 from tasks.data.manifest import DatasetInfo, File, dataset
 from tasks.data.places import VERSION, data_root, is_complete
-
-LEFTOVER_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,7 @@ def prepare(
         found = detect(info, source)
         sources = [verified(file, path, progress) for file, path in found.files]
         sources = sources or images_as_sources(info, found, progress)
+    remove_leftovers(info, root)
     key = cache_key(info, found, sources, size)
     folder = data_root(root) / name / "prepared" / key
     if is_complete(folder / "meta.json", info, size):
@@ -131,7 +129,6 @@ def build(
 ) -> Prepared:
     """Convert into a folder of our own, then give it its name."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(folder.parent)
     part = folder.parent / f".{folder.name}.{unique()}.part"
     part.mkdir()
     try:
@@ -221,10 +218,3 @@ def publish(info: DatasetInfo, part: Path, folder: Path, meta: dict[str, Any], s
             folder.rename(damaged)
             shutil.rmtree(damaged, ignore_errors=True)
     raise DataError(f"{folder}: could not be put in place; is another program writing there?")
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left behind, once it is a day old."""
-    for path in folder.glob(".*.part"):
-        if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)

@@ -125,11 +125,20 @@ class ByteLevelBPE:
         """The tokenizer of `vocab.json` and `merges.txt` in a folder.
 
         Raises:
+            DataError: as `read_files`.
+        """
+        return cls.read_files(folder / "vocab.json", folder / "merges.txt")
+
+    @classmethod
+    def read_files(cls, vocab_file: Path, merges_file: Path) -> ByteLevelBPE:
+        """The tokenizer of two files, whatever they are called.
+
+        Raises:
             DataError: a file is missing, too large, malformed, or the two do not fit together.
         """
-        vocab, merges = read_bounded(folder / "vocab.json"), read_bounded(folder / "merges.txt")
-        ids = parse_vocab(vocab, folder / "vocab.json")
-        ranks = parse_merges(merges, ids, folder / "merges.txt")
+        vocab, merges = read_bounded(vocab_file), read_bounded(merges_file)
+        ids = parse_vocab(vocab, vocab_file)
+        ranks = parse_merges(merges, ids, merges_file)
         digest = hashlib.sha256(b"gpt2\0" + vocab.encode() + b"\0" + merges.encode()).hexdigest()
         return cls(ids, ranks, digest)
 
@@ -291,6 +300,8 @@ def parse_merges(text: str, ids: dict[str, int], path: Path) -> dict[tuple[str, 
             continue
         pair = tuple(line.split(" "))
         if len(pair) != 2 or "".join(pair) not in ids:
-            raise DataError(f"{path}:{number}: expected two tokens whose union is in vocab.json, found {line[:80]!r}")
+            raise DataError(
+                f"{path}:{number}: expected two tokens whose union is a token, found {line[:80]!r}"
+            )
         ranks[pair] = len(ranks)
     return ranks

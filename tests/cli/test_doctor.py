@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 
-SUBJECTS = {"python", "torch", "compiler", "cores", "memory", "gpu", "versions", "disk", "store", "plugins"}
+SUBJECTS = {"python", "torch", "compiler", "cores", "memory", "gpu", "versions", "disk", "store", "data", "plugins"}
 
 
 def answers(project, *arguments, code=0):
@@ -46,3 +47,28 @@ def test_a_plugin_that_registers_nothing_is_a_problem_not_a_crash(project):
     (project.folder / "empty.py").write_text("")
     _, shown = answers(project, "--plugin", "empty.py", code=4)
     assert any("registers nothing" in answer["found"] for answer in shown["answers"])
+
+
+def test_data_sets_are_told_with_what_a_killed_preparation_left(project, monkeypatch):
+    root = project.folder / "data"
+    monkeypatch.setenv("BENCH_DATA", str(root))
+    found, _ = answers(project)
+    assert found["data"]["level"] == "ok"
+    assert str(root) in found["data"]["found"]
+    left = root / "cifar10" / "prepared" / ".x.elsewhere.1-1-00.part"
+    left.mkdir(parents=True)
+    (left / "train-pixels.npy").write_bytes(bytes(2000))
+    os.utime(left, (0, 0))
+    _, shown = answers(project)
+    (note,) = [answer for answer in shown["answers"] if answer["level"] == "note" and answer["subject"] == "data"]
+    assert "2 kB left by a process that was killed" in note["found"]
+    assert str(left) in note["found"]
+    assert "bench data prepare cifar10" in note["advice"]
+
+
+def test_data_that_cannot_be_read_are_a_problem(project, monkeypatch):
+    (project.folder / "data" / "cifar10" / "prepared" / "x").mkdir(parents=True)
+    (project.folder / "data" / "cifar10" / "prepared" / "x" / "meta.json").mkdir()
+    monkeypatch.setenv("BENCH_DATA", str(project.folder / "data"))
+    found, _ = answers(project, code=4)
+    assert "cannot read" in found["data"]["found"]

@@ -13,6 +13,7 @@ import pytest
 
 from tasks.data import load_text
 from tasks.data import manifest as manifests
+from tasks.data.tokenizers import END, byte_alphabet
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -67,6 +68,7 @@ def cifar(catalogue, train, test_part, tmp_path):
                 {"path": "plain_text/train-0.parquet", "split": "train"},
                 {"path": "plain_text/test-0.parquet", "split": "test"}]},
             {"name": "binary", "reader": "cifar-binary", "source": "toronto", "folder": "batches-bin",
+             "class_list": "batches.meta.txt",
              "files": [{"path": "mini-binary.tar.gz"}],
              "members": {"train": [entries["data_batch_1.bin"], entries["data_batch_2.bin"]],
                          "test": [entries["test_batch.bin"]]}},
@@ -121,6 +123,23 @@ def photos(catalogue, tmp_path):
             path = hub / "data" / f"{split}-0000{part}-of-00002.parquet"
             write_parquet(path, encoded[rows], labels[rows], image="image", classes=NAMES)
     return folders, hub
+
+
+@pytest.fixture
+def bpe(catalogue, tmp_path):
+    """A tokenizer of 257 tokens, in two files."""
+    catalogue({
+        "name": "bpe", "title": "BPE", "kind": "tokenizer", "licence": "x", "homepage": "x",
+        "splits": {"vocabulary": {"rows": 257}},
+        "layouts": [{"name": "bpe", "reader": "bpe-files", "source": "x",
+                     "files": [{"path": "encoder.json"}, {"path": "vocab.bpe"}]}],
+    })  # fmt: skip
+    folder = tmp_path / "tokenizer"
+    folder.mkdir()
+    ids = {letter: number for number, letter in enumerate((*byte_alphabet(), END))}
+    (folder / "encoder.json").write_text(json.dumps(ids))
+    (folder / "vocab.bpe").write_text("#version: 0.2\n")
+    return folder
 
 
 @pytest.fixture

@@ -11,11 +11,13 @@ import time
 
 import numpy as np
 import pytest
+from data_child import run
 
 from benchmark.errors import DataError
+from benchmark.store.layout import host
 from tasks.data import dataset, load_images, load_text
 from tasks.data import manifest as manifests
-from tasks.data.cache import write_arrays
+from tasks.data.cache import leftovers, write_arrays
 from tasks.data.places import prepared
 from tasks.data.prepare import prepare
 from tasks.data.verify import verify
@@ -39,6 +41,12 @@ def child(source, flag, pause):
     return subprocess.Popen([sys.executable, "-c", CHILD, *arguments], stdout=subprocess.PIPE, text=True)
 
 
+def wait_for(flag):
+    deadline = time.time() + 60
+    while not flag.exists() and time.time() < deadline:
+        time.sleep(0.05)
+
+
 def test_two_processes_preparing_at_once_both_succeed_with_one_result(cifar, tmp_path):
     source = cifar.parquet()
     both = [child(source, tmp_path / f"flag{number}", 0.5) for number in range(2)]
@@ -55,17 +63,84 @@ def test_two_processes_preparing_at_once_both_succeed_with_one_result(cifar, tmp
 def test_a_killed_preparation_leaves_nothing_that_is_read_and_can_be_repeated(cifar, tmp_path):
     source, flag = cifar.parquet(), tmp_path / "flag"
     process = child(source, flag, 60)
-    deadline = time.time() + 60
-    while not flag.exists() and time.time() < deadline:
-        time.sleep(0.05)
+    wait_for(flag)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert prepared(dataset("mini")) == []
     leftover = list((tmp_path / "data" / "mini" / "prepared").glob(".*.part"))
     assert len(leftover) == 1
-    os.utime(leftover[0], (0, 0))
     assert not prepare("mini", source).reused
     assert not leftover[0].exists()
+
+
+def test_what_a_killed_preparation_left_goes_with_the_next_one_even_if_that_has_nothing_to_do(cifar, tmp_path):
+    source = cifar.parquet()
+    done = prepare("mini", source)
+    left = killed(done.folder.parent)
+    assert prepare("mini", source).reused
+    assert not left.exists()
+
+
+def test_what_a_living_process_or_another_machine_is_making_is_not_touched(cifar, tmp_path):
+    source, flag = cifar.parquet(), tmp_path / "flag"
+    process = child(source, flag, 60)
+    wait_for(flag)
+    (making,) = (tmp_path / "data" / "mini" / "prepared").glob(".*.part")
+    elsewhere = making.with_name(making.name.replace(f".{host()}.", ".elsewhere."))
+    elsewhere.mkdir()
+    assert leftovers(dataset("mini")) == []
+    prepare("mini", source)
+    assert making.exists()
+    assert elsewhere.exists()
+    process.kill()
+    process.communicate()
+    assert [left.path for left in leftovers(dataset("mini"))] == [making]
+    os.utime(elsewhere, (0, 0))
+    assert {left.path for left in leftovers(dataset("mini"))} == {making, elsewhere}
+    prepare("mini", source)
+    assert leftovers(dataset("mini")) == []
+    assert not making.exists()
+    assert not elsewhere.exists()
+
+
+def test_a_process_number_that_is_used_again_does_not_protect_what_was_left(cifar, tmp_path):
+    """The name holds when its process started."""
+    done = prepare("mini", cifar.tar())
+    left = done.folder.parent / f".x.{host()}.{os.getpid()}-1-00.part"
+    left.mkdir()
+    assert [item.path for item in leftovers(dataset("mini"))] == [left]
+
+
+def test_tokens_left_half_written_and_what_was_replaced_count_too(cifar, tmp_path):
+    done = prepare("mini", cifar.tar())
+    damaged = killed(done.folder.parent, "damaged")
+    tokens = killed(done.folder)
+    assert {item.path for item in leftovers(dataset("mini"))} == {damaged, tokens}
+
+
+def killed(folder, ending="part"):
+    """A folder with a hundred bytes in it, as a process that is gone left it."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    left = folder / f".x.{host()}.{process.pid}-1-00.{ending}"
+    left.mkdir()
+    (left / "train-pixels.npy").write_bytes(bytes(100))
+    return left
+
+
+def test_list_tells_what_was_left_with_its_size_and_age(cifar, tmp_path):
+    left = killed(prepare("mini", cifar.tar()).folder.parent)
+    os.utime(left, (time.time() - 7200, time.time() - 7200))
+    output = run("list", code=0).stdout
+    assert f"mini: 100 B left by a process that was killed 2 hours ago in {left}" in output
+    assert "the next `bench data prepare mini` removes it" in output
+    (line,) = [line for line in json.loads(run("list", "--json", code=0).stdout) if line["name"] == "mini"]
+    (item,) = line["leftovers"]
+    assert item["path"] == str(left)
+    assert item["bytes"] == 100
+    assert 7190 < item["age_seconds"] < 7400
+    prepare("mini", cifar.tar())
+    assert "killed" not in run("list", code=0).stdout
 
 
 def test_a_cache_of_another_version_is_not_read(cifar):

@@ -9,10 +9,10 @@ import tarfile
 
 import numpy as np
 import pytest
-from data_containers import png, records, write_parquet, write_tar
+from data_containers import CLASSES, png, records, write_parquet, write_tar
 
 from benchmark.errors import DataError
-from tasks.data import is_available, load_images
+from tasks.data import dataset, is_available, load_images
 from tasks.data.cifar_binary import parse_records
 from tasks.data.prepare import prepare
 
@@ -184,6 +184,57 @@ def test_pickle_carriers_are_refused_by_name(cifar, name):
     path = cifar.folder / name
     path.write_bytes(pickle.dumps([1]))
     refuse(cifar, path, "pickle")
+
+
+@pytest.mark.parametrize("name", ["cifar10.pkl", "mini.pkl.gz", "data_batch_1", "train.pickle"])
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_pickles_are_told_from_files_of_another_kind_and_what_to_use_instead(cifar, name, as_folder):
+    cifar.folder.mkdir()
+    path = cifar.folder / name
+    path.write_bytes(pickle.dumps({"data": 1}))
+    (cifar.folder / "readme.html").touch()
+    refuse(cifar, cifar.folder if as_folder else path, rf"{name}: .*pickle.*not read; expected .*mini-binary\.tar\.gz")
+
+
+def test_a_pickle_beside_a_whole_layout_is_not_looked_at(cifar):
+    path = cifar.tar()
+    (path.parent / "old.pkl").write_bytes(pickle.dumps([1]))
+    assert not prepare("mini", path.parent).reused
+
+
+ORDER = "\n".join(CLASSES)
+
+
+@pytest.mark.parametrize("text", [ORDER, ORDER + "\n\n", ORDER.replace("\n", "\r\n")])
+@pytest.mark.parametrize("layout", ["tar", "unpacked"])
+def test_a_class_list_in_the_archive_that_agrees_is_accepted(cifar, text, layout):
+    cifar.batches["batches.meta.txt"] = text.encode()
+    assert prepare("mini", getattr(cifar, layout)()).meta["rows"]["train"] == 400
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (CLASSES[::-1], r"batches\.meta\.txt: class 0 is 'truck', expected 'airplane': another list than mini"),
+        (sorted(CLASSES, key=len), r"batches\.meta\.txt: class 0 is 'cat', expected 'airplane'"),
+        (CLASSES[:9], r"batches\.meta\.txt: 9 classes, expected the 10 of mini"),
+        (("\udcff",) * 10, r"batches\.meta\.txt: not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("layout", ["tar", "unpacked"])
+def test_another_class_list_in_the_archive_is_refused_by_name(cifar, classes, message, layout):
+    cifar.batches["batches.meta.txt"] = "\n".join(classes).encode(errors="surrogateescape")
+    refuse(cifar, getattr(cifar, layout)(), message)
+
+
+def test_a_class_list_that_is_none_is_not_read(cifar):
+    cifar.batches["batches.meta.txt"] = b"x" * 2_000_000
+    refuse(cifar, cifar.tar(), r"batches\.meta\.txt has 2,000,000 bytes, expected a list of classes")
+
+
+def test_the_published_archives_name_their_class_lists():
+    lists = {name: dataset(name).layouts[1].class_list for name in ("cifar10", "cifar100")}
+    assert lists == {"cifar10": "batches.meta.txt", "cifar100": "fine_label_names.txt"}
 
 
 def test_a_folder_of_pickles_says_what_to_take_instead(cifar):

@@ -24,27 +24,6 @@ def locked():
         path.chmod(mode)
 
 
-@pytest.fixture
-def bpe(catalogue, tmp_path):
-    """A tokenizer of 257 tokens, in two files."""
-    import json
-
-    from tasks.data.tokenizers import END, byte_alphabet
-
-    catalogue({
-        "name": "bpe", "title": "BPE", "kind": "tokenizer", "licence": "x", "homepage": "x",
-        "splits": {"vocabulary": {"rows": 257}},
-        "layouts": [{"name": "bpe", "reader": "bpe-files", "source": "x",
-                     "files": [{"path": "encoder.json"}, {"path": "vocab.bpe"}]}],
-    })  # fmt: skip
-    folder = tmp_path / "tokenizer"
-    folder.mkdir()
-    ids = {letter: number for number, letter in enumerate((*byte_alphabet(), END))}
-    (folder / "encoder.json").write_text(json.dumps(ids))
-    (folder / "vocab.bpe").write_text("#version: 0.2\n")
-    return folder
-
-
 def nothing_is_left(data):
     assert not [path for path in data.rglob("*") if path.is_file()]
     assert not list(data.rglob("*.part"))

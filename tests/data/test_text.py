@@ -81,6 +81,24 @@ def test_tokens_are_rows_each_with_an_end_and_kept_for_next_time(stories):
     assert path.stat().st_mtime_ns == before
 
 
+def test_tokens_that_cannot_be_kept_are_used_all_the_same(stories):
+    """As when data are shared and may only be read."""
+    import resource
+
+    folder, rows = stories
+    done = prepare("stories", folder)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, hard))
+    try:
+        tokens = load_tokens("stories", "train", ByteTokenizer())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert len(tokens.starts) == len(rows) + 1
+    assert not list(done.folder.glob("*tokens*"))
+    assert load_tokens("stories", "train", ByteTokenizer()).ids.tolist() == tokens.ids.tolist()
+    assert list(done.folder.glob("*tokens*"))
+
+
 def test_another_tokenizer_gets_its_own_tokens(stories):
     folder, rows = stories
     prepare("stories", folder)
@@ -174,7 +192,11 @@ def test_a_tokenizer_read_from_its_files_encodes_by_hand_computed_merges(tmp_pat
         ({"Ġt": "256"}, "", "object of token"),
         ({"Ġt": 300}, "", "ids 0 to 259"),
         ({}, "a b c\n", r"merges.txt:1: expected two tokens"),
-        ({}, "#version: 0.2\nq q\n", r"merges.txt:2: expected two tokens whose union is in vocab.json, found 'q q'"),
+        (
+            {},
+            "#version: 0.2\nq q\n",
+            r"merges.txt:2: expected two tokens whose union is a token, found 'q q'",
+        ),
     ],
 )
 def test_tokenizer_files_that_do_not_fit_are_refused(tmp_path, changed, merges, message):
@@ -190,6 +212,23 @@ def test_missing_and_malformed_tokenizer_files_are_refused(tmp_path):
     (folder / "vocab.json").unlink()
     with pytest.raises(DataError, match=r"vocab\.json"):
         ByteLevelBPE.read(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("encoder.json", "[", "not JSON"),
+        ("encoder.json", "{}", "tokens missing"),
+        ("vocab.bpe", "q q\n", ":1: expected two tokens whose union is a token"),
+        ("vocab.bpe", "\udcff", "cannot be read as UTF-8"),
+    ],
+)
+def test_a_tokenizer_that_is_refused_is_named_as_the_user_named_it(bpe, name, text, message):
+    (bpe / name).write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(DataError) as caught:
+        prepare("bpe", bpe)
+    assert str(caught.value).startswith(str(bpe / name))
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("names", [("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")])
