@@ -59,6 +59,7 @@ _ITEMS = (
     r"(?:images?|samples|examples|questions|sentences|instances|problems|items|utterances|documents|pairs|cases|"
     r"prompts|queries|patients|scans|videos|clips|subjects|dialogues|tweets|reviews|passages|tasks|graphs|molecules)"
 )
+_WHOLE = r"(\d{1,3}(?:,\d{3})+|\d+)"
 _HELD_OUT = r"(?:test|held-?out|evaluation|eval|validation|val|dev|development|testing)"
 _ITEM_COUNTS = tuple(
     re.compile(pattern)
