@@ -68,7 +68,7 @@ _ITEM_COUNTS = tuple(
         rf"{_HELD_OUT}[ -](?:set|split|data|suite)s?,? ?\(?(?:of|with|has|contain\w+|is|n ?=)? ?"
         rf"(\d{{1,3}}(?:,\d{{3}})+|\d+) (?:\w+ )?{_ITEMS}\b(?! per| each)",
         rf"{_HELD_OUT}[ -](?:set|split) \(?n ?= ?(\d{{1,3}}(?:,\d{{3}})+|\d+)\b(?! (?:seeds|runs))",
-        rf"(?:evaluated|tested|measured|accuracy|results|performance|score[sd]?) (?:\(%\) )?(?:on|over) (?:the |a |all )?"
+        rf"(?:evaluated|tested|measured|accuracy|results|performance|scores?) (?:\(%\) )?(?:on|over) (?:the |a |all )?"
         rf"(?:\w+ )?(\d{{1,3}}(?:,\d{{3}})+|\d+)[ -](?:\w+ )?{_ITEMS}\b(?! per| each)",
         rf"\bn ?= ?(\d{{1,3}}(?:,\d{{3}})+|\d+) (?:\w+ )?{_ITEMS}\b(?! per| each)",
         rf"(?<![\d.,])(\d{{1,3}}(?:,\d{{3}})+|\d+)-{_ITEMS} {_HELD_OUT} (?:set|split)",
