@@ -300,8 +300,6 @@ def parse_merges(text: str, ids: dict[str, int], path: Path) -> dict[tuple[str, 
             continue
         pair = tuple(line.split(" "))
         if len(pair) != 2 or "".join(pair) not in ids:
-            raise DataError(
-                f"{path}:{number}: expected two tokens whose union is a token, found {line[:80]!r}"
-            )
+            raise DataError(f"{path}:{number}: expected two tokens whose union is a token, found {line[:80]!r}")
         ranks[pair] = len(ranks)
     return ranks
