@@ -75,6 +75,8 @@ class TaskFacts:
     title: str = ""
     primary_name: str | None = None
     """Metric that ranks initialisers; the first one when absent."""
+    trouble: str | None = None
+    """What is wrong with the task, so that something of it is not shown."""
 
     @property
     def primary(self) -> Metric | None:
@@ -164,7 +166,7 @@ def build_grid(
         title,
         tuple(layouts),
         tuple(claims),
-        tuple(notes),
+        (*notes, *(f"{task.name}: {task.trouble}" for task in tasks if task.trouble)),
         part,
     )
 

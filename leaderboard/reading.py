@@ -82,7 +82,11 @@ def grid_of_experiment(store: Store, experiment: LoadedExperiment, part: Selecti
     return build_grid(
         planned,
         stored,
-        [facts(task.name, task.task, task.title, task.primary) for task in experiment.tasks if task.name in tasks],
+        [
+            facts(task.name, task.task, task.title, task.primary, task.broken)
+            for task in experiment.tasks
+            if task.name in tasks
+        ],
         experiment=spec.name,
         profile=experiment.profile,
         skipped=skipped,
@@ -125,11 +129,20 @@ def claims_named(name: str, folder: Path) -> str:
     return str(beside) if beside.is_file() else name
 
 
-def facts(name: str, task: Task | None, title: str = "", primary: str | None = None) -> TaskFacts:
-    """A task's metrics and reference rows; none of either when its plugin is broken."""
+def facts(
+    name: str, task: Task | None, title: str = "", primary: str | None = None, broken: str | None = None
+) -> TaskFacts:
+    """A task's metrics and reference rows; none of either when its plugin is broken.
+
+    References that fail are left out and the reason is kept: the cells are shown all the same, and the other tasks.
+    """
     if task is None:
-        return TaskFacts(name, (), {}, title)
-    return TaskFacts(name, task.metrics(), task.references(), title, primary)
+        return TaskFacts(name, (), {}, title, trouble=broken)
+    try:
+        return TaskFacts(name, task.metrics(), task.references(), title, primary)
+    except Exception as error:  # a family's own code may raise anything
+        reason = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
+        return TaskFacts(name, task.metrics(), {}, title, primary, f"no reference rows ({reason})")
 
 
 def experiment_of_run(run: RunRecord, plugins: Sequence[Path] = ()) -> LoadedExperiment | None:

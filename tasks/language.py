@@ -6,13 +6,12 @@ tying, weight decay, row separators, the TinyStories test set) are fields; docs/
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pydantic import field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from benchmark.nn.gpt_shape import GptShape
 from benchmark.parameters import Metric
@@ -35,11 +34,11 @@ class Language(Task):
     """Text data set, for example `alice` (`bench data list` names them)."""
     tokenizer: TokenizerName
     """`characters` of the training text, UTF-8 `bytes`, or `gpt2`, byte-level BPE read from the data folder."""
-    training: Rows = Rows(split="train")
+    training: Rows = Field(default=Rows(split="train"), validate_default=True)
     """Rows that are trained on."""
-    validation: Rows = Rows(split="validation")
+    validation: Rows = Field(default=Rows(split="validation"), validate_default=True)
     """Rows by which a step may be chosen."""
-    test: Rows = Rows(split="test")
+    test: Rows = Field(default=Rows(split="test"), validate_default=True)
     """Rows that are only scored."""
     row_ends: bool = True
     """Whether the tokenizer's end token follows each row; otherwise rows follow each other as they are."""
@@ -48,15 +47,20 @@ class Language(Task):
 
     @field_validator("corpus")
     @classmethod
-    def _known(cls, name: str) -> str:
-        from tasks.data import dataset, names
+    def _text(cls, name: str) -> str:
+        from tasks.data.naming import named
 
-        known = [other for other in names() if dataset(other).kind == "text"]
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            tip = f"; did you mean '{near[0]}'?" if near else ""
-            raise ValueError(f"expected a text data set ({', '.join(known)}); found '{name}'{tip}")
-        return name
+        return named(name, "text").name
+
+    @field_validator("training", "validation", "test")
+    @classmethod
+    def _there(cls, rows: Rows, found: ValidationInfo) -> Rows:
+        from tasks.data import dataset
+        from tasks.data.naming import check_rows
+
+        if "corpus" in found.data:  # otherwise it is the corpus that is wrong
+            check_rows(dataset(found.data["corpus"]), rows.split, rows.first, rows.count)
+        return rows
 
     # --- facts ---------------------------------------------------------------------------------------------------
 

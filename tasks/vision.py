@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from benchmark.nn.vit_shape import VitShape
 from benchmark.parameters import Metric
@@ -19,6 +19,7 @@ from benchmark.registry import task
 from benchmark.task import Array, Examples, Geometry, Task, Workload
 from tasks import data as datasets
 from tasks.augmentation.recipe import Augmentation
+from tasks.data.naming import check_split, named
 from tasks.vision_pattern import ImpulsePattern
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class Vision(Task):
 
     data: str
     """Name of the data set (`bench data list`)."""
-    train_split: str = "train"
+    train_split: str = Field(default="train", validate_default=True)
     """Split that is trained on."""
-    test_split: str = "test"
+    test_split: str = Field(default="test", validate_default=True)
     """Split that is scored, whole, at each point of the curve and at the end."""
     data_size: int | None = Field(default=None, gt=0)
     """Side of the prepared images, for data sets whose images vary in size."""
@@ -59,16 +60,24 @@ class Vision(Task):
     precision: Literal["float32", "bfloat16"] = "float32"
     """Arithmetic of forward and backward pass; `bfloat16` is mixed precision and takes effect on CUDA alone."""
 
+    @field_validator("data")
+    @classmethod
+    def _images(cls, name: str) -> str:
+        return named(name, "images").name
+
+    @field_validator("train_split", "test_split")
+    @classmethod
+    def _splits(cls, split: str, found: ValidationInfo) -> str:
+        if "data" in found.data:  # otherwise it is the data set that is wrong
+            check_split(datasets.dataset(found.data["data"]), split)
+        return split
+
     @model_validator(mode="after")
     def _check(self) -> Vision:
         if self.image_size % self.model.patch:
             raise ValueError(f"image_size {self.image_size} is no multiple of patch {self.model.patch}")
         if self.augmentation.mixes and (self.budget.batch_size) % 2:
             raise ValueError(f"mixup and cutmix pair examples: batch_size must be even; found {self.budget.batch_size}")
-        info = datasets.dataset(self.data)
-        for split in (self.train_split, self.test_split):
-            if split not in info.splits:
-                raise ValueError(f"{self.data} has no split {split!r}; it has {', '.join(info.splits)}")
         for name in ("mean", "std"):
             if len(getattr(self, name)) not in (1, self.channels):
                 raise ValueError(f"{name} needs 1 or {self.channels} numbers; found {len(getattr(self, name))}")

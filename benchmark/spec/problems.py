@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from benchmark.errors import PluginError
+from benchmark.errors import BenchError, PluginError
+from benchmark.registry import FOLDERS
 from benchmark.spec.marks import Mark, Problem
 from benchmark.spec.source import Node, core_schema, kind_of
 
@@ -27,17 +28,27 @@ def validated(model: type[Model], node: Node, subject: str) -> tuple[Model | Non
     or `yes` for `true`, is refused.
 
     Raises:
-        PluginError: a check of the model's own raised something else than pydantic expects.
+        PluginError: a check of the model's own raised something else than pydantic expects; in a family of the
+            project's own, a BenchError is a problem of what is written, like any other.
     """
     try:
         made = model.model_validate(node.plain())
         dumped = made.model_dump(by_alias=True)
     except ValidationError as error:
         return None, problems_of(model, node, subject, error.errors(include_url=False))
+    except BenchError as error:
+        if model.__module__.partition(".")[0] not in FOLDERS.values():
+            raise broken_check(subject, error) from error
+        return None, [Problem(node.mark, f"{subject}: {error}")]
     except Exception as error:  # a third party's validator may raise anything
-        raise PluginError(f"the check of {subject} failed with {type(error).__name__}: {error}") from error
+        raise broken_check(subject, error) from error
     converted = conversions(node, dumped, "")
     return (None, converted) if converted else (made, [])
+
+
+def broken_check(subject: str, error: Exception) -> PluginError:
+    """A family's own check raised what it should not."""
+    return PluginError(f"the check of {subject} failed with {type(error).__name__}: {error}")
 
 
 def conversions(node: Node, made: Any, path: str) -> list[Problem]:

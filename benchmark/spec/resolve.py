@@ -200,13 +200,19 @@ class Resolver:
         task, broken = self.made(family, tree, f"the parameters of task '{selected.shown}' at profile {profile}")
         if broken:
             return ResolvedTask(selected.shown, spec, None, broken)
-        if task is None or not self.check_primary(spec, read[1], task):
-            return None
-        return ResolvedTask(selected.shown, spec, task)
+        try:
+            usable = task is not None and self.check_primary(spec, read[1], task)
+        except PluginError as error:
+            return ResolvedTask(selected.shown, spec, None, str(error))
+        return ResolvedTask(selected.shown, spec, task) if usable else None
 
     def check_primary(self, spec: TaskSpec, tree: Node, task: Task) -> bool:
-        """Whether the primary metric is one the task reports."""
-        names = [metric.name for metric in task.metrics()]
+        """Whether the primary metric is one the task reports.
+
+        Raises:
+            PluginError: the task cannot say what it reports.
+        """
+        names = metric_names(spec.name, task)
         if spec.primary is None or spec.primary in names:
             return True
         node = tree.child("primary") or tree
@@ -315,6 +321,21 @@ class Resolver:
     def broken_files(self) -> str:
         """Plugin files that could not be run, which may be why a name is unknown."""
         return "".join(f"; {notice}" for notice in self.registry.broken_notices())
+
+
+def metric_names(name: str, task: Task) -> list[str]:
+    """What a task reports.
+
+    Raises:
+        PluginError: its family cannot say, or it reports nothing.
+    """
+    try:
+        names = [metric.name for metric in task.metrics()]
+    except Exception as error:  # third-party code may raise anything; the other tasks can be used
+        raise PluginError(f"the metrics of task '{name}' fail with {type(error).__name__}: {error}") from error
+    if not names:
+        raise PluginError(f"task '{name}' reports no metric")
+    return names
 
 
 def written_profile(root: Node) -> str:

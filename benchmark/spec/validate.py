@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from benchmark.errors import PluginError
 from benchmark.plan import left_out
 from benchmark.registry import Kind, Registry
 from benchmark.spec.catalog import Catalog, shown_path
@@ -117,7 +118,10 @@ def validate_task(resolver: Resolver, root: Node) -> None:
         at = f" at profile {profile}" if profile else ""
         task = noted(resolver, family, tree, f"the parameters of the task{at}") if family else None
         if task is not None and spec is not None:
-            resolver.check_primary(spec, root, task)
+            try:
+                resolver.check_primary(spec, root, task)
+            except PluginError as error:
+                resolver.note(tree.mark, str(error))
 
 
 def validate_initializer(resolver: Resolver, root: Node) -> None:

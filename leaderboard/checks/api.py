@@ -68,6 +68,7 @@ def check_grid(
     report = Report(tallies={check.id: Tally() for check in checks})
     report.sources = [f"{store.root} ({grid.experiment}, {grid.profile})"]
     report.numbers = sum(len(result.finals) for group in grid.groups.values() for result in group.seeds)
+    report.notes = [f"{task.name}: {task.trouble}" for task in grid.tasks if task.trouble]
     for check in checks:
         report.findings += run_one(check, evidence, report.tallies[check.id], wishes.get(check.id) or Override())
     kept = read_kept(store.root / FILE)

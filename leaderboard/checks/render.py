@@ -82,7 +82,7 @@ def summary(report: Report) -> str:
         shown = "; ".join(report.unreadable[:3])
         more = " ..." if len(report.unreadable) > 3 else ""
         lines.insert(0, f"{plural(len(report.unreadable), 'cell')} not read as a number: {shown}{more}")
-    return "\n".join([*(f"Note: {told}" for told in report.unmatched), *lines])
+    return "\n".join([*(f"Note: {told}" for told in (*report.notes, *report.unmatched)), *lines])
 
 
 def plural(count: int, word: str) -> str:

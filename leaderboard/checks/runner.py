@@ -37,6 +37,8 @@ class Report:
     """Cells with text that is no number, and what an importer could not read."""
     unmatched: list[str] = field(default_factory=list)
     """Acknowledgements that match no finding any more, and why."""
+    notes: list[str] = field(default_factory=list)
+    """What could not be looked at, and why."""
     seconds: float = 0.0
 
     def count(self, severity: Severity) -> int:
@@ -60,6 +62,7 @@ class Report:
             "warnings": self.count(Severity.WARNING),
             "seconds": round(self.seconds, 3),
             "unreadable": self.unreadable,
+            "notes": self.notes,
             "unmatched_acknowledgements": self.unmatched,
             "checks": {
                 id: {
@@ -208,6 +211,7 @@ def merged(reports: Sequence[Report]) -> Report:
         result.sources += report.sources
         result.unreadable += report.unreadable
         result.unmatched += report.unmatched
+        result.notes += report.notes
         result.numbers += report.numbers
         result.seconds += report.seconds
         for id, tally in report.tallies.items():

@@ -6,11 +6,15 @@ import math
 
 import pytest
 
-from benchmark.errors import StoreError
+from benchmark.errors import DataError, StoreError
 from benchmark.plan import build_plan
+from benchmark.spec.load import load_experiment
 from benchmark.store import Heartbeat, RunRecord, Store
 from leaderboard.api import render_leaderboard
+from leaderboard.checks.api import check_store
+from leaderboard.checks.render import text as plain
 from leaderboard.reading import load_grid
+from leaderboard.report import make_page, render_page
 
 
 def test_every_planned_cell_is_in_the_grid(experiment, store):
@@ -57,6 +61,30 @@ def test_without_a_spec_too_cells_are_shown_where_their_data_is_not(experiment, 
     grid = load_grid(store)
     assert grid.title == "A demonstration"
     assert grid.group("toy", "mask").values("accuracy") == {0: 70.0}
+
+
+def test_a_task_whose_references_fail_keeps_its_cells_and_says_what_is_wrong(experiment, store, record, monkeypatch):
+    def fail(task):
+        raise DataError("alice train has 130 rows; expected at least 503")
+
+    store.write_shard([record("default", 0, {"accuracy": 70.0})])
+    monkeypatch.setattr(type(experiment.tasks[0].task), "references", fail)
+    grid = load_grid(store, experiment)
+    assert grid.group("toy", "default").values("accuracy") == {0: 70.0}
+    told = "toy: no reference rows (alice train has 130 rows; expected at least 503)"
+    assert told in grid.notes
+    assert told in render_leaderboard(store, experiment, "markdown")
+    assert told in render_page(make_page(store, experiment), "markdown")
+    assert check_store(store, experiment).notes == [told]
+    assert told in plain(check_store(store, experiment))
+
+
+def test_a_broken_task_is_named_below_the_table(store, spec_path):
+    (spec_path.parent / "odd.py").write_text("1 / 0  # @task('odd')\n@task('odd')\nclass Odd: ...\n")
+    text = spec_path.read_text().replace("[plugin.py]", "[plugin.py, odd.py]").replace("tasks:", "tasks:\n  - odd")
+    spec_path.write_text(text)
+    notes = load_grid(store, load_experiment(spec_path)).notes
+    assert any(note.startswith("odd: task 'odd' (") and "ZeroDivisionError" in note for note in notes), notes
 
 
 def test_nan_counts_as_diverged_and_failures_by_their_status(experiment, store, record):

@@ -126,6 +126,21 @@ def test_an_unreadable_plugin_file_is_told_at_its_place(project):
         load_experiment("x.yaml")
 
 
+def test_a_task_whose_metrics_fail_is_broken_and_the_others_are_used(project, monkeypatch):
+    loaded = load_experiment("e")
+
+    def fail(task):
+        raise OSError("no disk")
+
+    monkeypatch.setattr(type(loaded.task("toy").task), "metrics", fail)
+    broken = load_experiment("e").task("toy")
+    assert (broken.task, broken.primary) == (None, None)
+    assert broken.broken == "the metrics of task 'toy' fail with OSError: no disk"
+    assert "the metrics of task 'sized' fail" in str(validate_file(Path("tasks/sized.yaml"), plugins=[TOY])[0])
+    monkeypatch.setattr(type(loaded.task("toy").task), "metrics", lambda task: ())
+    assert load_experiment("e").task("toy").broken == "task 'toy' reports no metric"
+
+
 def test_an_unknown_profile_of_the_command_line_is_refused(project):
     project("tasks/other.yaml", "task: other\nfamily: toy\nprofiles: {paper: {size: 4}}\n")
     project("x.yaml", (
