@@ -94,7 +94,7 @@ def _on_other_data(task: str, name: str, told: str, cells: Made) -> Finding:
         message=f"{name} {inside} of {task}: content {told}",
         cells=tuple(found for group, made in hit[:4] for found in _sides(group, made, name)),
         arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}",
-        explanations=(Explanation("the same files, decoded by another version of the image library"),),
+        explanations=(Explanation("the same files, decoded by another version of the image library", fits=True),),
         pattern=f"{name} mixed",
         note="Train all cells on one of them, into a store of their own (`--store`).",
         basis=digest(sorted((r.cell_id, sorted(r.finals.items())) for g, _ in cells for r in g.seeds)),
