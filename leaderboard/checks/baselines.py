@@ -188,14 +188,15 @@ def is_unsigned(d: Reported) -> bool:
 def survey(evidence: Evidence) -> dict[tuple[Number, Delta], Judgement]:
     """A judgement of every unnamed difference whose neighbours bear a reading out.
 
-    Neighbours are the differences of one table and metric; percentages of the whole table, their sign left open.
+    Neighbours are the differences of one table and metric. Percentages, and lines that hold nothing but differences,
+    share their reading across the metrics of a table; the sign is then left open.
     """
     pools: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
     for number in evidence.numbers:
         for stated in number.claim.differences:
             printed = parse(stated.printed, number.claim.rounding) if stated.is_unnamed else None
             if printed is not None:
-                metric = "" if stated.relative else fold(number.scope.metric)
+                metric = "" if stated.relative or stated.inferred else fold(number.scope.metric)
                 key = (number.claim.where.table, metric, str(stated.relative))
                 pools[key].append(Entry(number, stated, printed))
     found = (judgement for pool in pools.values() for judgement in _judged(evidence, pool))
@@ -325,12 +326,13 @@ def _choose(evidence: Evidence, pool: list[Entry]) -> None:
         if place < SAMPLE:
             nominated.update(set(_fitting(entry, column)))
     names = [name for name, _ in nominated.most_common(SAMPLE)]
+    mixed = len({fold(entry.number.scope.metric) for entry in pool}) > 1
     for entry in pool:
         column = _column_of(evidence, entry.number, columns)
         called = ((name, column.called(entry.number, name)) for name in names)
         entry.choices.update({Choice("row", name): base for name, base in called if base is not None})
         entry.borne_out = {(choice, mode) for choice in entry.choices for mode in Mode if entry.fits(choice, mode)}
-        if entry.stated.relative:  # metrics of both directions are pooled
+        if mixed:  # some may be better high, others low
             entry.borne_out |= {(choice, MIRRORED[mode]) for choice, mode in entry.borne_out}
 
 

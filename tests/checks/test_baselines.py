@@ -133,6 +133,42 @@ def test_a_guess_of_the_importer_is_never_an_error(make: Callable[..., Claim], r
     assert [f.severity for f in run("DELTA", *rows()).findings] == [Severity.ERROR]
 
 
+def test_a_line_of_differences_has_one_reading_for_all_metrics(make: Callable[..., Claim]) -> None:
+    def told(last: str) -> list[tuple[str, str]]:
+        metrics = (("BLEU", "31.4", "32.0", "+0.6"), ("COMET", "84.9", "85.6", "+0.7"),
+                   ("chrF", "55.0", "55.9", "+0.9"), ("TER", "50.1", "49.0", last))  # fmt: skip
+        claims = []
+        for metric, base, value, gain in metrics:
+            shared = {"task": "T", "metric": metric}
+            delta = {"printed": gain, "baseline": "SFT", "inferred": True}
+            claims += [make("30.0", method="LLaMA", row="0", **shared), make(base, method="SFT", row="1", **shared)]
+            claims.append(make(value, method="ours", row="2", delta=delta, **shared))
+        report = check_claims([ClaimSet(id="t", claims=tuple(claims))], only=["DELTA"])
+        return [(str(f.severity), f.cells[-1].printed) for f in report.findings]
+
+    assert told("-1.1") == told("+1.1") == []
+    assert told("-2.3") == [("warning", "(-2.3)")]
+
+
+def test_a_gap_to_another_task_that_fits_is_silent(make: Callable[..., Claim], run: Callable[..., Report]) -> None:
+    claims = []
+    for method, clean, corrupted, gap in (("R50", "76.1", "39.2", "36.9"), ("ours", "77.0", "51.1", "25.9")):
+        shared = {"metric": "accuracy", "method": method, "row": method}
+        delta = {"printed": gap, "task": "clean", "inferred": True}
+        claims += [make(clean, task="clean", **shared), make(corrupted, task="corrupted", delta=delta, **shared)]
+    assert run("DELTA", *claims).findings == []
+
+
+def test_of_several_baselines_of_one_name_the_one_above_is_told(
+    make: Callable[..., Claim], run: Callable[..., Report]
+) -> None:
+    shared = {"task": "A", "metric": "accuracy"}
+    delta = {"printed": "+1.8", "baseline": "base"}
+    rows = [make(value, method="base", row=value, **shared) for value in ("79.8", "81.3")]
+    findings = run("DELTA", *rows, make("82.6", method="mine", delta=delta, **shared)).findings
+    assert [f.message for f in findings] == ["82.6 − 81.3 = 1.3, printed (+1.8) in Table 1"]
+
+
 def test_every_difference_of_a_number_is_checked(make: Callable[..., Claim]) -> None:
     def told(*more: dict[str, Any]) -> list[tuple[str, str]]:
         shared = {"task": "A", "metric": "accuracy", "unit": "percent"}

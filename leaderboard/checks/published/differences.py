@@ -8,7 +8,17 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from leaderboard.checks.baselines import WITNESSES, Judgement, agrees, is_unsigned, named_rows, quotient, rivals
+from leaderboard.checks.baselines import (
+    WITNESSES,
+    Judgement,
+    Mode,
+    agrees,
+    is_unsigned,
+    named_rows,
+    quotient,
+    rivals,
+    taken,
+)
 from leaderboard.checks.evidence import Evidence, Number, fold, key_of, relate
 from leaderboard.checks.explain import difference, slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
@@ -101,7 +111,8 @@ def _against(
         tally.skip("no number for the baseline")
         return
     lower = number.claim.direction == "min" or is_guess
-    base = next((n for n in bases if agrees(number.reported, n.reported, printed, None, lower)), bases[0])
+    nearest = _nearest(evidence, number, bases)
+    base = next((n for n in bases if agrees(number.reported, n.reported, printed, None, lower)), nearest)
     told: set[tuple[int, int]] = set()
     for value in (number, *_twins(evidence, number)):
         test = partial(agrees, value.reported, base.reported, printed, lower_is_better=lower)
@@ -113,6 +124,15 @@ def _against(
             told.add(digits)
             severity = Severity.WARNING if is_guess else _severity(evidence, number, value, base, printed)
             yield _disagree(evidence, number, value, base, printed, verdict, policy, severity)
+
+
+def _nearest(evidence: Evidence, number: Number, bases: list[Number]) -> Number:
+    """Of several baselines of one name the last that is printed before the number."""
+    if len(bases) == 1:
+        return bases[0]
+    places = {n: place for place, n in enumerate(evidence.by_table[number.claim.where.table])}
+    before = [n for n in bases if n in places and places[n] < places[number]]
+    return before[-1] if before else bases[0]
 
 
 def _severity(evidence: Evidence, number: Number, value: Number, base: Number, printed: Reported) -> Severity:
@@ -286,7 +306,10 @@ def _any_baseline(
 ) -> Iterator[Finding]:
     """No baseline named and no reading borne out: a lone other row must fit, as points or as percent."""
     rows = rivals(evidence, number)
-    if not rows:
+    read = named_rows(evidence, number, stated) if stated.inferred else []
+    if any(taken(number.reported, n.reported, printed, mode) for n in read for mode in Mode):
+        tally.ok()
+    elif not rows or stated.task is not None:
         tally.skip("no baseline named and no other row")
     elif len(rows) > MANY:
         tally.skip("no baseline named, and so many rows that one fits by chance")

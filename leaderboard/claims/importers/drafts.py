@@ -122,10 +122,11 @@ def _baseline(caption: str, drafts: list[Draft]) -> str | None:
 def baseline_named(caption: str, names: list[str]) -> str | None:
     """The one of the names that a text says differences are taken to."""
     text = " ".join(caption.lower().split())
+    bare = {name: name.lower().lstrip("+ ") for name in names}  # a text calls the row `+ SFT` SFT
     found = {
         name.lower(): name
-        for name in dict.fromkeys(names)
-        if name and name.lower() in text and re.search(rf"{TO_BASELINE}{re.escape(name.lower())}(?!\w)", text)
+        for name, said in bare.items()
+        if said and said in text and re.search(rf"{TO_BASELINE}\+? ?{re.escape(said)}(?!\w)", text)
     }
     return next(iter(found.values())) if len(found) == 1 else None
 

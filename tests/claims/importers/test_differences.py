@@ -235,3 +235,14 @@ def test_a_zero_in_the_row_of_the_baseline_is_a_difference_to_itself(latex_table
         "Method & CIFAR-10 & $\\Delta$ \\\\ \\midrule\nBase & 80.1 & 0.0 \\\\ A & 80.9 & +0.8 \\\\ B & 81.0 & +0.9 \\\\"
     )
     assert [item[1:3] for item in deltas(latex_table(rows))] == [("0.0", "Base"), ("+0.8", "Base"), ("+0.9", "Base")]
+
+
+def test_a_heading_may_name_the_row_without_its_plus_sign(latex_table):
+    rows = (
+        "Method & BLEU & COMET \\\\ \\midrule\nLLaMA & 30.1 & 82.7 \\\\ + SFT & 31.4 & 84.9 \\\\ "
+        "+ Ours & 32.0 & 85.6 \\\\ \\midrule $\\Delta$ vs.\\ SFT & +0.6 & +0.7 \\\\"
+    )
+    found = [claim.delta for claim in latex_table(rows, 2, "x").claims if claim.delta is not None]
+    assert [(delta.printed, delta.baseline, delta.inferred) for delta in found] == [
+        ("+0.6", "+ SFT", False), ("+0.7", "+ SFT", False)
+    ]  # fmt: skip
