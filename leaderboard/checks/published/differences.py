@@ -270,8 +270,13 @@ def _near(
     unit = Fraction(10) ** base.decimals
     allowed = (value.ulp + base.ulp + printed.ulp) * unit
     middle = (value.value - printed.value) * unit
-    for mantissa in range(int(middle - allowed) - 1, int(middle + allowed) + 2):
-        yield from digits.get((mantissa, base.decimals), ())
+    wanted = range(int(middle - allowed) - 1, int(middle + allowed) + 2)
+    if wanted.stop - wanted.start <= len(digits):
+        keys = [(mantissa, base.decimals) for mantissa in wanted]
+    else:
+        keys = [key for key in digits if key[1] == base.decimals and key[0] in wanted]
+    for key in keys:
+        yield from digits.get(key, ())
 
 
 def _tied(evidence: Evidence, base: Number, other: Number) -> str:
