@@ -189,17 +189,22 @@ def place_of(triple: Triple) -> tuple[str, str]:
     return triple[2].claim.where.table, triple[2].claim.where.column
 
 
-def is_below(triple: Triple) -> bool:
-    """Whether the score is less than the harmonic mean."""
+def is_below(triple: Triple, most: Fraction = Fraction(1)) -> bool:
+    """Whether the score is less than the harmonic mean, by no more than this share of it."""
     p, r, f = on_one_scale(triple)
-    return f.hi < span(p, r, triple[3]).lo
+    least = span(p, r, triple[3]).lo
+    return (1 - most) * least <= f.hi < least
+
+
+A_LITTLE = Fraction(1, 4)
+"""How far averages of harmonic means lie below the harmonic mean of the averages, as a share, at the most."""
 
 
 def averaged_columns(entries: Iterable[Triple]) -> set[tuple[str, str]]:
-    """Columns of two scores or more that all lie below their harmonic means, as averages of such scores do."""
+    """Columns of two scores or more that all lie a little below their harmonic means, as averages of such scores do."""
     columns: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for triple in entries:
-        columns[place_of(triple)].append(is_below(triple))
+        columns[place_of(triple)].append(is_below(triple, A_LITTLE))
     return {place for place, below in columns.items() if len(below) > 1 and all(below)}
 
 
