@@ -196,7 +196,7 @@ def is_below(triple: Triple, most: Fraction = Fraction(1)) -> bool:
     return (1 - most) * least <= f.hi < least
 
 
-A_LITTLE = Fraction(1, 4)
+A_LITTLE = Fraction(1, 10)
 """How far averages of harmonic means lie below the harmonic mean of the averages, as a share, at the most."""
 
 
