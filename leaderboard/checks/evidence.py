@@ -240,7 +240,9 @@ def key_of(scope: Scope) -> Key | None:
 
 def relate(a: Scope, b: Scope) -> Relation:
     """Compare the fields beyond the key; where the budget is unknown nothing can be called impossible."""
-    differ, unknown, neither = [], [], []
+    differ: list[str] = []
+    unknown: list[str] = []
+    neither: list[str] = []
     for name in OTHER_FIELDS:
         left, right = fold(getattr(a, name)), fold(getattr(b, name))
         if left and right:

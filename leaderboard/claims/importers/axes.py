@@ -207,6 +207,4 @@ def _finish(kinds: list[str | None], rows: str, given: tuple[str, ...], spanning
     if rows not in filled and None in filled:
         filled[filled.index(None)] = rows
     columns = given or (spanning or _other(rows),)
-    return Axes(
-        tuple(kind or "subset" for kind in filled), columns, assumed, columns_stated=bool(given or spanning)
-    )
+    return Axes(tuple(kind or "subset" for kind in filled), columns, assumed, columns_stated=bool(given or spanning))
