@@ -199,6 +199,7 @@ LONGEST = 60
 RANK = re.compile(r"(?:(?:avg|average|mean|median|overall|friedman)\.?[ -])?rank(?:ing)?s?\.?")
 
 
+@lru_cache(maxsize=4096)
 def tidied(name: str | None) -> str:
     """A metric's name as the families know it: lower case, without arrows, units and underscores."""
     text = UNTOLD.sub(" ", (name or "").casefold().replace("_", " ").replace("$", ""))

@@ -117,6 +117,12 @@ def weighted_sum(parts: list[Interval], weights: list[Fraction]) -> Interval:
     return Interval(low, high)
 
 
+@lru_cache(maxsize=256)
+def power_of_ten(exponent: int) -> Fraction:
+    """10^exponent, exactly."""
+    return Fraction(10) ** exponent
+
+
 @dataclass(frozen=True, slots=True)
 class Reported:
     """A printed number: `mantissa` × 10^-`decimals`, and how it was rounded."""
@@ -129,12 +135,12 @@ class Reported:
     @property
     def value(self) -> Fraction:
         """The number as it stands."""
-        return Fraction(self.mantissa) / Fraction(10) ** self.decimals
+        return self.mantissa * self.ulp
 
     @property
     def ulp(self) -> Fraction:
         """One unit of the last printed digit."""
-        return 1 / Fraction(10) ** self.decimals
+        return power_of_ten(-self.decimals)
 
     @property
     def hundredths_in_one(self) -> int | Fraction:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from leaderboard.checks.evidence import Evidence, Number, fold, relate
 from leaderboard.checks.finding import Cell, cell
@@ -51,8 +52,13 @@ class Average:
         return self.certain or self.fitting > 0
 
 
-def averages(evidence: Evidence) -> Iterator[Average]:
+@lru_cache(maxsize=1)  # two checks ask, one after the other
+def averages(evidence: Evidence) -> tuple[Average, ...]:
     """Averages by role, by heading, and means of listed runs."""
+    return tuple(_averages(evidence))
+
+
+def _averages(evidence: Evidence) -> Iterator[Average]:
     for group in evidence.groups.values():
         for whole in group.get("average", ()):
             if parts := group.get("part"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -91,7 +91,7 @@ def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Power: an edit of one digit of A by k units is found when k > about 2 at equal precision.
     Blind spot: an error in a part of less than (parts + 1) half-units; weights nobody states.
     """
-    entries = list(averages(evidence))
+    entries = averages(evidence)
     weighting = _weightings(entries)
     for entry in entries:
         if entry.loose:
@@ -109,7 +109,7 @@ def _layout(average: Average) -> tuple[str, ...]:
     return (average.cells[0].table, *(cell.column for cell in average.cells))
 
 
-def _weightings(entries: list[Average]) -> dict[tuple[str, ...], tuple[Fraction, str]]:
+def _weightings(entries: Sequence[Average]) -> dict[tuple[str, ...], tuple[Fraction, str]]:
     """Layout → the unstated weight of the first of two parts that explains the averages there, and of how many."""
     alike: dict[tuple[str, ...], list[Average]] = defaultdict(list)
     for entry in entries:
