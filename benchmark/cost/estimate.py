@@ -213,11 +213,12 @@ def advice(work: Work, device: Device | None, stack: int, decided: str | None) -
 
 
 def tables_of(plan: Plan, wanted: Mapping[str, Cell]) -> dict[str, dict[str, Cell]]:
-    """Table of the publication (or heading) → its cells by id; a table of the rest when some are in none."""
+    """Table of the publication (or heading) → its cells by id, where it has any; the rest is `in no table`."""
     found: dict[str, dict[str, Cell]] = {}
     for table in plan.loaded.experiment.tables:
         members = {i: c for i, c in wanted.items() if _in(c, table.tasks, table.initializers)}
-        found.setdefault(", ".join(table.claims_table) or table.title, {}).update(members)
+        if members:
+            found.setdefault(", ".join(table.claims_table) or table.title, {}).update(members)
     placed = {identity for members in found.values() for identity in members}
     rest = {identity: cell for identity, cell in wanted.items() if identity not in placed}
     if rest and found:
