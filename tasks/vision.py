@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -47,7 +47,7 @@ class Vision(Task):
     """Share of a test image's side that is kept, cut to the centre after scaling."""
     mean: tuple[float, ...] = (0.5,)
     """Mean of the pixels (0 to 1) that is subtracted: one for all channels, or one each."""
-    std: tuple[float, ...] = (0.5,)
+    std: tuple[Annotated[float, Field(gt=0)], ...] = (0.5,)
     """Standard deviation that is divided by, in the same way."""
     model: VitShape
     """The Transformer."""
@@ -136,7 +136,7 @@ class Vision(Task):
     def workload(self) -> Workload:
         """From the manifest: uint8 images as stored, normalised ones with soft labels where images are augmented."""
         info = datasets.dataset(self.data)
-        side = self.data_size or self.image_size
+        side = info.side(self.data_size) or self.image_size
         stored = (Array(info.shape or (side, side, self.channels), "uint8"), Array((), "int64"))
         augmented = (
             Array((self.channels, self.image_size, self.image_size), "float32"),

@@ -304,3 +304,8 @@ def test_paper_profiles_train_vit_tiny_on_batches_of_512(shipped, name):
     priors = 12 * 3 * 197**2
     head = 193 * task.classes
     assert sum(parameter.numel() for parameter in model.parameters()) - priors - head == 5_717_416 - 193_000
+
+
+def test_a_standard_deviation_of_zero_is_refused():
+    with pytest.raises(ValueError, match="std"):
+        digits(std=(0.0,))
