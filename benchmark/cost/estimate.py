@@ -250,9 +250,9 @@ def assumptions(device: Device | None, tasks: Sequence[TaskCost]) -> Iterable[st
     yield "operations: matrix products of the engine's own step and scoring programs, a multiply-add is two"
     yield "all cells of a task are taken to cost the same"
     yield "not counted: an initialiser's own work, augmentation, loading data"
-    yield "memory: parameters, moments, rules, gradients and activations in float32; data sets not counted"
+    yield "memory: parameters, moments, rules, gradients and activations; data sets not counted"
     if any(task.work and task.work.workload.precision == "bfloat16" for task in tasks):
-        yield "mixed precision: memory and memory traffic are counted as in float32, so they are upper bounds"
+        yield "mixed precision: counted with the casts of torch's autocast, its CPU list of operations"
     yield f"storage: {FILE_BYTES} bytes a cell and {NUMBER_BYTES} a number, measured on files of single cells"
     sources = {task.rate for task in tasks}
     if device is not None and "estimated" in sources:

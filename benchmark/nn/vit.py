@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmark.nn import noise
+from benchmark.nn import mixed, noise
 from benchmark.nn.transformer import Block
 from benchmark.nn.vit_shape import VitShape
 
@@ -123,7 +123,7 @@ class VisionTransformer(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images as `Pixels` takes them → float32 (B, classes)."""
-        enabled = self.mixed and images.device.type == "cuda"
+        enabled = self.mixed and mixed.takes_effect(images.device.type)
         with torch.autocast(images.device.type, dtype=torch.bfloat16, enabled=enabled):
             return self.classified(self.pixels(images)).to(self.head.weight.dtype)
 

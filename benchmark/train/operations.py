@@ -22,6 +22,7 @@ from benchmark.cell import Cell
 from benchmark.cost.work import Operation, Pass, Work
 from benchmark.nn import noise
 from benchmark.nn.attention import set_prior_mode
+from benchmark.nn.mixed import counted_as_on_cuda
 from benchmark.task import Array, Task, Workload
 from benchmark.train import program
 from benchmark.train.evaluate import CHUNK
@@ -77,7 +78,7 @@ class Counting:
 
 def passes(task: Task, model: torch.nn.Module, workload: Workload, size: int) -> tuple[Pass, Pass]:
     """One optimiser step, and the scoring of `size` examples, of one cell."""
-    with FakeTensorMode(allow_non_fake_inputs=True):
+    with FakeTensorMode(allow_non_fake_inputs=True), counted_as_on_cuda():
         source = _source(task, model)
         rows = torch.empty(1, source.layout.size, dtype=source.layout.dtype)
         step = _counted(program.training_step(source), _step_example(source, rows, workload))
