@@ -10,8 +10,8 @@ from benchmark.cost.work import Pass
 from benchmark.errors import UsageError
 
 TENSOR_CORE_FRACTION = 0.60
-"""Part of the bfloat16 peak that matrix products are taken to reach. With the part of the bandwidth below, an RTX 3090's
-step of ViT-T comes out at 0.99 and one of ViT-S at 1.22 of what timm measured (see docs/cost.md)."""
+"""Part of the bfloat16 peak that matrix products are taken to reach. With the part of the bandwidth below, a step of
+ViT-T on an RTX 3090 comes out at 0.99 of what timm measured, one of ViT-S at 1.22 (docs/cost.md)."""
 FLOAT32_FRACTION = 0.60
 """Part of the float32 peak; the engine leaves TF32 off, as torch does."""
 BANDWIDTH_FRACTION = 0.85

@@ -212,7 +212,7 @@ def test_missing_data_is_named_with_its_size_and_its_cells_are_costed(capsys, co
     assert "0 cells to train" in out or "Nothing to do" in out
     assert "Missing data: cifar10 (144 MB)" in out
     assert "bench data fetch cifar10" in out
-    assert "upper bounds" in out
+    assert "mixed precision: counted with the casts of torch's autocast" in out
 
 
 def test_on_a_cpu_without_finished_cells_the_time_is_unknown(capsys, costed):
