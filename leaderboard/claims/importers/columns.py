@@ -194,16 +194,18 @@ class Columns:
         unknown = [column for column in self.numbers() if self._level(column) is not None]
         arrows = {_arrow(column.levels[level][0]) for column in unknown for level in [self._level(column) or 0]}
         arrows.discard("unknown")
-        known = [column.facts for column in self.numbers() if _is_named_metric(column)]
-        conflict = len(arrows) > 1
+        conflict = len(arrows) > 1 or self._is_apart(unknown)
         averaged = any(column.facts.is_average for column in self.numbers())
-        if self.told is not None:
-            shown = conflict or any(facts.fields.get("metric") == self.told for facts in known)
-        else:
-            shown = bool(known) or conflict or (bool(arrows) and not averaged)
-        for column in unknown if shown else []:
+        for column in unknown:
             level = self._level(column) or 0
+            known = self._named_beside(level)
+            if self.told is not None:
+                shown = conflict or any(facts.fields.get("metric") == self.told for facts in known)
+            else:
+                shown = bool(known) or conflict or (bool(arrows) and not averaged)
             text = column.levels[level][0]
+            if not shown:
+                continue
             if self.told is not None and conflict and not known and _arrow(text) == "unknown":
                 continue
             metric = named(text, "metric")
@@ -211,6 +213,18 @@ class Columns:
             for depth, (heading, kind) in enumerate(column.levels):
                 facts = (metric if depth == level else self.labels.facts(heading, kind)).over(facts)
             column.facts = facts
+
+    def _named_beside(self, level: int) -> list[Facts]:
+        """The headings on one level that are the name of a metric and of nothing else."""
+        beside = [column.levels[level] for column in self.numbers() if len(column.levels) > level]
+        return [facts for text, kind in beside if _is_named_metric(facts := self.labels.facts(text, kind))]
+
+    def _is_apart(self, unknown: list[Column]) -> bool:
+        """Whether an arrow stands over some of the columns only, so that it tells them from those without a metric."""
+        pointed = [column for column in unknown if column.facts.direction != "unknown"]
+        others = [column for column in self.numbers() if column not in pointed and not column.facts.role]
+        bare = [column for column in others if "metric" not in column.facts.fields and not column.facts.parts]
+        return bool(pointed and bare) and not any(column.facts.is_average for column in bare)
 
     def _level(self, column: Column) -> int | None:
         """Which of the headings may be a metric that no word explains: the one with an arrow, else the lowest."""
@@ -244,9 +258,8 @@ def plain_name(text: str) -> str:
     return " ".join(re.sub(r"[_.]", " ", text.lower()).split())
 
 
-def _is_named_metric(column: Column) -> bool:
-    """Whether the heading is the name of a metric and of nothing else."""
-    facts = column.facts
+def _is_named_metric(facts: Facts) -> bool:
+    """Whether a heading is the name of a metric and of nothing else."""
     metric = facts.metric
     return (
         metric is not None and not metric.is_cost and not _is_rank(facts) and not facts.role and not facts.is_average

@@ -34,6 +34,11 @@ class Labels:
         if kind == "skip" or text.lower() in VALUES:
             return Facts()
         facts = self.plain(text)
+        cost = words.quantity_of(text) if kind in ("task", "metric") and facts.role is None else None
+        if cost is not None and (facts.metric is None or facts.metric.is_cost):
+            facts = Facts({"metric": cost.name}, cost, direction=facts.direction, percent=facts.percent)
+        if facts.metric is not None and facts.metric.is_cost:
+            facts = _relative_cost(text, facts)
         plain = facts.metric is None and not facts.parts
         if plain and (kind == "metric" or (kind in ("method", "model") and facts.role != "delta")):
             facts = replace(named(text, kind), role=facts.role)
@@ -77,6 +82,13 @@ class Labels:
         ]
         whole = sum(any(abs(total - one) <= one / 200 for one in (1, 100)) for total in sums)
         return bool(sums) and whole * 2 >= len(sums)
+
+
+def _relative_cost(text: str, facts: Facts) -> Facts:
+    """`FLOPs ↓ (%)` may be what is left or what was saved, so that nothing says which way is better."""
+    if not facts.percent or words.label_of(text).direction == "max":
+        return facts
+    return replace(facts, fields={**facts.fields, "metric": f"{facts.fields['metric']} ratio"}, direction="unknown")
 
 
 def named(text: str, kind: str) -> Facts:

@@ -116,7 +116,8 @@ METRICS: tuple[Entry, ...] = (
     _raw("", r"(y-)?psnr|(ms-?)?ssim|pesq|e?stoi|(si-?)?(sdr|snr)i?|[cns]?mos|vmaf"),
     _raw("", r"bleu([ -]?[1-4])?|self-bleu|sacrebleu|rouge([ -]?(1|2|l|lsum))?|meteor|cider(-?d)?|spice|sari|bleurt",
          r"bert-?score|(x?comet|comet-?(22|kiwi|qe))|chrf(\+\+)?|elo( rating)?|mover-?score|qafacteval|summac"),
-    _raw("", r"bwt|fwt|(average )?forgetting|backward transfer|forward transfer"),
+    _raw("", r"bwt\+?|fwt|(average |avg )?forget(ting)?( rate| measure)?|(backward|forward) transfer|intransigence"),
+    _raw("", r"fm|fgt|aia", is_plain=True),
     _raw("", r"chamfer( distance)?|earth mover'?s? distance|hausdorff( distance)?|frechet (inception|video) distance"),
     _raw("", r"demographic parity|dp(d| gap| difference)|equali[sz]ed odds|eo(d| gap| difference)|worst-group acc\S*"),
     (alternatives(

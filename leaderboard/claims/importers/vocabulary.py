@@ -24,6 +24,10 @@ DELTA = alternatives(
     r"(% ?)?[δ∆]\S.{0,30}|(vs\.?|over) (the )?(second[- ])?(best|baselines?|sota)( .{0,20})?",
     r".{1,20}[ _](diff|delta|gain)",
 )
+_GREEK = r"[αβγεζηθλνωψ](_?\w{1,4})?"
+_HORIZON = (
+    r"((pred(\.|iction)?|forecast(ing)?|look-?back|input|context|sequence|seq\.?) )?(horizons?|len(gths?)?|window)"
+)
 DESCRIPTION = alternatives(
     r"seeds?", r"batch([ _-]size)?|bs", r"lr|learning[ _]rate", r"res(\.|olution)?",
     r"(img|image|input|crop)[ _]?(size|res(olution)?|pct)", r"depth|width",
@@ -31,16 +35,36 @@ DESCRIPTION = alternatives(
     r"dim(ension)?|hidden( size| dim)?|patch( size)?|temp(erature)?|dropout|weight[ _]decay|wd|k|n|l|d|m",
     r"group size|bits?|quantization|(training )?data( size)?|fraction",
     r"(extra |pre-?train(ed|ing)? ?)(data(set)?)?|pre-?train",
-    r"interpolation", r"(n|k|few)[ -]shots?",
+    r"interpolation", r"(n|k|few)[ -]shots?", _GREEK, _HORIZON,
 )  # fmt: skip
 """Columns that describe a row and belong to its scope."""
+QUANTITIES = alternatives(
+    r"((peak|total|relative|extra|additional|memory|compute|parameter|communication) )?(overhead|footprint)",
+    r"((train(ing)?|test|inference|search|total|gpu|cpu|peak|model|memory|storage|file|checkpoint|disk|index|code ?book"
+    r"|cache|kv cache|relative|(un)?compressed|communication|comm\.?|wall[ -]clock|data|average|avg\.?) )*"
+    r"(time|hours|size|memory|mem\.?|ram|vram|cost|storage|compute|energy|power|delay|duration|speed)",
+    r"co2e?( emissions?)?|carbon|emissions|(rel(\.|ative) )?(energy|power)( consumption)?|memory usage",
+    r"bandwidth|traffic",
+    r"(compression|pruning|sparsity|keep|reduction) (ratio|rate)|sparsity|(tunable|trainable|added|extra|learnable)"
+    r"( param(eter)?s?\.?)?",
+    r"(train(ing)?|fine-?tuning|labell?ed|extra) (data|images|samples|tokens)",
+)
+"""What a method costs or is given, whatever metric the caption names."""
+QUANTITY_UNITS = frozenset({
+    "ms", "s", "sec", "secs", "seconds", "mins", "minutes", "h", "hr", "hrs", "hours", "days", "d", "μs", "us",
+    "gb", "mb", "kb", "tb", "gib", "mib", "kib", "bytes", "gflops", "tflops", "mflops", "flops", "gmacs", "macs", "w",
+    "j", "kj", "mj", "kwh", "wh", "$", "usd", "fps", "hz", "gpu days", "gpu hours", "gpu-days",
+    "gpu-hours", "gpu h", "gpu hrs", "tpu hours", "tpu days", "cpu hours", "img/s", "images/s", "imgs/s",
+    "tok/s", "tokens/s", "it/s",
+})  # fmt: skip
+"""Units of time, memory, energy and money, lower case: no metric of a caption is measured in them."""
 BUDGET = alternatives(r"(max )?epochs?", r"(train(ing)? )?(steps?|iters?|iterations?)", r"schedule|lr schd|budget")
 WITH_DECIMALS = alternatives(
     r"lr|learning[ _]rate|depth|width|temp(erature)?|dropout|weight[ _]decay|wd|fraction",
     r"bits?|quantization|interpolation",
     r"(img|image|input|crop)[ _]?(size|res(olution)?|pct)|res(\.|olution)?",
     r"(max )?epochs?|(train(ing)? )?(steps?|iters?|iterations?)|schedule|lr schd|budget|version|rank([ _]diff)?",
-    r"(extra )?(training |pre-?train(ed|ing)? ?)?data(set)?( size)?",
+    r"(extra )?(training |pre-?train(ed|ing)? ?)?data(set)?( size)?", _GREEK,
 )  # fmt: skip
 """Columns that describe a row though they hold decimals; any other column with decimals measures something."""
 IGNORED = alternatives(
@@ -101,8 +125,8 @@ RUNS = re.compile(
 )
 UNITS = frozenset({
     "%", "in %", "pct", "percent", "M", "G", "B", "K", "T", "ms", "s", "sec", "GB", "MB", "h", "hours", "GFLOPs",
-    "points", "pp", "nats",
-    "bits", "dB", "×", "x", "higher is better", "lower is better", "",
+    "points", "pp", "nats", "bits", "dB", "mm", "cm",
+    "W", "J", "×", "x", "higher is better", "lower is better", "",
 })  # fmt: skip
 """What may stand in brackets behind a header as its unit; `(S)` is a model size, `(s)` are seconds."""
 VALUES = frozenset({"value", "values", "result", "results", "number"})

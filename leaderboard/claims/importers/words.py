@@ -16,6 +16,8 @@ from leaderboard.claims.importers.vocabulary import (
     HEADS,
     IGNORED,
     METHODS,
+    QUANTITIES,
+    QUANTITY_UNITS,
     SPLITS,
     UNITS,
     WITH_DECIMALS,
@@ -53,7 +55,7 @@ def label_of(raw: str) -> Label:
     text = " ".join(text.split())
     unit = ""
     tail = _UNIT_TAIL.search(text)
-    if tail and tail.group(1) in UNITS:
+    if tail and (tail.group(1) in UNITS or (len(tail.group(1)) > 1 and tail.group(1).lower() in QUANTITY_UNITS)):
         unit, text = tail.group(1), text[: tail.start()].strip()
     if text.endswith("%") and not text.rstrip("% ")[-1:].isdecimal():
         unit, text = "%", text.rstrip("% ")
@@ -162,6 +164,19 @@ def is_ignored(text: str) -> bool:
 def describes_in_decimals(text: str) -> bool:
     """A header such as `Dropout` over values with decimals that still only describe the row."""
     return len(text) < 60 and WITH_DECIMALS.fullmatch(text.lower().strip(" .()").replace("_", " ")) is not None
+
+
+@lru_cache(maxsize=4096)
+def quantity_of(raw: str) -> MetricWord | None:
+    """A cost that a heading names by its word or its unit, `Overhead (%)`, `Train (h)`; None where it names none."""
+    label = label_of(raw)
+    words = _normal(label.text)
+    if not words or len(words) > 60 or metric_of(label.text) is not None:
+        return None
+    if QUANTITIES.fullmatch(words) is None and label.unit.lower() not in QUANTITY_UNITS:
+        return None
+    unit = f" ({label.unit})" if label.unit not in ("", "%") else ""
+    return MetricWord(label.text + unit, is_cost=True, is_plain=True)
 
 
 def is_budget(text: str) -> bool:

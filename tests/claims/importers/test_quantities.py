@@ -1,0 +1,68 @@
+"""Columns that measure something else than the metric of the caption: costs, relative costs, forgetting."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def columns(result):
+    """Metric and direction of each number of the first row."""
+    row = result.claims[0].where.row
+    return [(claim.scope.metric, claim.direction) for claim in result.claims if claim.where.row == row]
+
+
+@pytest.mark.parametrize(
+    ("heading", "metric"),
+    [
+        ("Train (h)", "Train (h)"), ("Overhead (\\%)", "Overhead ratio"), ("Size (KB)", "Size (KB)"), ("Size", "Size"),
+        ("Search (GPU days)", "Search (GPU days)"), ("Energy (kWh)", "Energy"), ("Test (ms)", "Test (ms)"),
+        ("Storage", "Storage"), ("Compression ratio", "Compression ratio"), ("Foo $\\downarrow$", "Foo"),
+    ],
+)  # fmt: skip
+def test_a_cost_has_neither_metric_nor_direction_of_the_caption(latex_table, heading, metric):
+    rows = f"Method & ImageNet & {heading} \\\\ \\midrule\nA & 61.0 & 35.0 \\\\ Ours & 64.1 & 0.4 \\\\"
+    found = columns(latex_table(rows, 2, "Top-1 accuracy (\\%) $\\uparrow$."))
+    assert found[0] == ("top-1", "max")
+    assert found[1][0] == metric
+    assert found[1][1] != "max"
+
+
+@pytest.mark.parametrize("heading", ["Cars (\\%)", "Art", "Val", "Real"])
+def test_a_data_set_or_a_split_has_the_metric_of_the_caption(latex_table, heading):
+    rows = f"Method & ImageNet & {heading} \\\\ \\midrule\nA & 61.0 & 35.0 \\\\ Ours & 64.1 & 40.4 \\\\"
+    assert columns(latex_table(rows, 2, "Top-1 accuracy (\\%) $\\uparrow$."))[1] == ("top-1", "max")
+
+
+@pytest.mark.parametrize("heading", ["FLOPs $\\downarrow$ (\\%)", "Params (\\%)", "MACs (\\%) $\\downarrow$"])
+def test_a_cost_in_percent_is_what_is_left_or_what_is_saved(latex_table, heading):
+    rows = f"Method & Top-1 & {heading} \\\\ \\midrule\nA & 61.0 & 35.0 \\\\ Ours & 64.1 & 40.4 \\\\"
+    metric, direction = columns(latex_table(rows, 2, "Pruning."))[1]
+    assert metric.endswith(" ratio")
+    assert direction == "unknown"
+
+
+def test_an_absolute_cost_keeps_its_direction(latex_table):
+    rows = "Method & Top-1 & FLOPs (G) $\\downarrow$ \\\\ \\midrule\nA & 61.0 & 35.0 \\\\ Ours & 64.1 & 40.4 \\\\"
+    assert columns(latex_table(rows, 2, "Pruning."))[1] == ("FLOPs", "min")
+
+
+@pytest.mark.parametrize(
+    "caption", ["ACC ($\\uparrow$), forgetting FM ($\\downarrow$).", "ACC and FM ($\\downarrow$)."]
+)
+@pytest.mark.parametrize("arrow", ["", " $\\downarrow$"])
+def test_forgetting_under_grouped_headings_is_a_metric(latex_table, caption, arrow):
+    rows = (
+        "& \\multicolumn{2}{c}{Buffer 500} & \\multicolumn{2}{c}{Buffer 2000} \\\\\n"
+        f"Method & ACC & FM{arrow} & ACC & FM{arrow} \\\\ \\midrule\nER & 22.1 & 70.3 & 38.6 & 49.1 \\\\"
+    )
+    found = columns(latex_table(rows, 4, caption))
+    assert found[1] == found[3] == ("FM", "min")
+    assert found[0][0] == "accuracy"
+
+
+def test_an_unknown_heading_beside_a_known_one_of_its_level_is_a_metric_under_data_sets(latex_table):
+    rows = "& \\multicolumn{2}{c}{Alpha} \\\\ Method & Acc. & Foo \\\\ \\midrule\nER & 22.1 & 70.3 \\\\"
+    result = latex_table(rows, 2, "Results.")
+    assert [(claim.scope.task, claim.scope.metric) for claim in result.claims] == [
+        ("Alpha", "accuracy"), ("Alpha", "Foo")
+    ]  # fmt: skip
