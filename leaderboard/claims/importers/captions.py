@@ -57,6 +57,17 @@ def brackets_in(caption: str) -> Literal["spread", "delta", "ignore"] | None:
     return "spread" if spread and not change else "delta" if change and not spread else None
 
 
+_CHANGE_OF = rf"rel(?:\.|ative) (?:\w+ ){{0,3}}{_CHANGES}"
+
+
+def defines_as_relative(caption: str, name: str) -> bool:
+    """Whether a caption says that a heading is a relative change: `WERR is the relative WER reduction (%) over A`."""
+    text, name = " ".join(caption.lower().split()), re.escape(name.lower())
+    said = rf"(?<!\w){name}\)? ?(?:is|are|denotes?|means|stands for|indicates|gives|shows|reports|[:=])"
+    behind = rf"{said} (?:the )?(?:average |mean )?{_CHANGE_OF}"
+    return re.search(rf"{behind}|{_CHANGE_OF} ?\( ?{name} ?\)", text) is not None
+
+
 def is_relative_in(caption: str) -> bool:
     """Whether a caption says that printed differences are relative ones."""
     return _RELATIVE.search(" ".join(caption.lower().split())) is not None

@@ -41,7 +41,9 @@ class Columns:
         self.grid, self.block, self.entry = labels.grid, labels.block, labels.entry
         self.readings: Readings = labels.readings
         self.notes: list[str] = []
+        self._misnomers: set[str] = set()
         self.all = {column: self._column(column) for column in range(first, self.grid.columns)}
+        self._names_like_metrics()
         if not axes.columns_stated and self.told_by_mapping is None:
             self._own_metrics()
         self._metrics_of_averages()
@@ -189,6 +191,30 @@ class Columns:
         """The columns of numbers, in order."""
         return [column for column in self.all.values() if column.use == "numbers"]
 
+    def _names_like_metrics(self) -> None:
+        """`KL` among organs is the left kidney: a short metric word among unknown names with numbers of their size."""
+        others = [at for at, found in self.all.items() if found.use == "numbers" and self._level(found) is not None]
+        sizes = [size for at in others for size in self._sizes(at)]
+        for at, found in self.all.items():
+            if found.use != "numbers" or not sizes or not self._may_be_a_name(found):
+                continue
+            if all(min(sizes) / 2 <= size <= max(sizes) * 2 for size in self._sizes(at)):
+                *above, (text, kind) = found.levels
+                facts = self._facts(above)
+                found.facts = Facts({kind: text}).over(facts)
+                self._misnomers.add(text)
+
+    def _may_be_a_name(self, column: Column) -> bool:
+        """Whether a heading is a word such as KL, PER, DER, MAE without an arrow or a unit."""
+        text, metric = column.label, column.facts.metric
+        told = column.levels and words.label_of(column.levels[-1][0])
+        ambiguous = metric is not None and metric.is_plain and not metric.is_cost and metric.name == text
+        return bool(ambiguous and told == words.Label(text) and text.isupper() and len(text) <= 3)
+
+    def _sizes(self, column: int) -> list[float]:
+        found = [number for row in self.block.rows for number in self.readings.at(row, column).numbers]
+        return [abs(float(number.printed)) for number in found if number.finite]
+
     def _own_metrics(self) -> None:
         """Where the headings of a block are metrics, one that no word explains is a metric of its own."""
         unknown = [column for column in self.numbers() if self._level(column) is not None]
@@ -217,6 +243,7 @@ class Columns:
     def _named_beside(self, level: int) -> list[Facts]:
         """The headings on one level that are the name of a metric and of nothing else."""
         beside = [column.levels[level] for column in self.numbers() if len(column.levels) > level]
+        beside = [level for level in beside if level[0] not in self._misnomers]
         return [facts for text, kind in beside if _is_named_metric(facts := self.labels.facts(text, kind))]
 
     def _is_apart(self, unknown: list[Column]) -> bool:

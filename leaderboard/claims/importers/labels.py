@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from leaderboard.claims.importers import words
+from leaderboard.claims.importers import captions, words
 from leaderboard.claims.importers.facts import Facts, facts_of
 from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.importers.layout import Block, Readings
@@ -18,7 +18,7 @@ class Labels:
 
     def __init__(self, grid: Grid, block: Block, readings: Readings, entry: TableMapping) -> None:
         self.grid, self.block, self.readings, self.entry = grid, block, readings, entry
-        self._letters = self._precision_and_recall() | self._errors()
+        self._letters = self._precision_and_recall() | self._errors() | self._relative()
 
     def plain(self, text: str) -> Facts:
         """Facts of a label that no axis and no mapping explains."""
@@ -57,6 +57,16 @@ class Labels:
         texts = {cell.text for row in self.block.header for cell in self.grid.rows[row]}
         has_score = any(words.metric_of(text) is not None for text in texts if text[:1] in ("F", "f")) or "F" in texts
         return {"P": "precision", "R": "recall", "F": "F1"} if {"P", "R"} <= texts and has_score else {}
+
+    def _relative(self) -> dict[str, str]:
+        """Short headings that the caption defines as a relative change."""
+        texts = {cell.text for row in self.block.header for cell in self.grid.rows[row]}
+        names = {text: words.label_of(text).text for text in texts if 1 < len(text) < 25}
+        return {
+            text: "rel. change"
+            for text, name in names.items()
+            if len(name) > 1 and not words.is_delta(name) and captions.defines_as_relative(self.grid.caption, name)
+        }
 
     def _errors(self) -> dict[str, str]:
         """A bare `Error` is the error rate where it stands beside accuracy and most rows add up to a whole."""

@@ -150,7 +150,7 @@ def _mention(tokens: list[str], start: int, end: int, metric: MetricWord) -> Men
         return None
     if after == "/" and _metric_at(tokens, behind + 1)[1] is None:
         return None
-    leads = _leads(tokens, start)
+    leads = _leads(tokens, start) and not (metric.is_plain and tokens[start - 1 : start] == ["("] and after == ")")
     told = behind > end or after in _FOLLOWS or after in _STOPS
     qualifiers = [
         word for word in tokens[max(0, start - 2) : start] if words.split_of(word) or word.lower() in {"best", "final"}

@@ -23,6 +23,8 @@ DELTA = alternatives(
     r"(% ?)?(rel(\.|ative)? |abs(\.|olute)? )?(drop|uplift)",
     r"(% ?)?[δ∆]\S.{0,30}|(vs\.?|over) (the )?(second[- ])?(best|baselines?|sota)( .{0,20})?",
     r".{1,20}[ _](diff|delta|gain)",
+    r"[wcp]err",
+    r"(% ?)?rel(\.|ative)? .{2,20} (reduction|improvement|impr\.?|gain|change|increase|decrease|drop)( \(.{1,6}\))?",
 )
 _GREEK = r"[αβγεζηθλνωψ](_?\w{1,4})?"
 _HORIZON = (

@@ -66,3 +66,46 @@ def test_an_unknown_heading_beside_a_known_one_of_its_level_is_a_metric_under_da
     assert [(claim.scope.task, claim.scope.metric) for claim in result.claims] == [
         ("Alpha", "accuracy"), ("Alpha", "Foo")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("heading", "caption"),
+    [
+        ("WERR", "WER (\\%) on test-other."), ("Rel. WER reduction", "WER (\\%)."),
+        ("Saved", "WER (\\%). Saved is the relative WER reduction (\\%) over the Conformer."),
+        ("RWR", "WER (\\%) and the relative reduction (RWR) over the Conformer."),
+    ],
+)  # fmt: skip
+def test_a_heading_that_is_a_relative_change_by_name_or_definition_holds_differences(latex_table, heading, caption):
+    rows = (
+        f"Model & WER & {heading} \\\\ \\midrule\nConformer & 5.61 & -- \\\\ A & 5.38 & 4.1 \\\\ B & 5.22 & 7.0 \\\\ "
+        "C & 4.74 & 15.5 \\\\"
+    )
+    result = latex_table(rows, 2, caption)
+    assert [claim.delta.printed for claim in result.claims if claim.delta] == ["4.1", "7.0", "15.5"]
+    assert all(claim.delta.relative for claim in result.claims if claim.delta)
+
+
+def test_a_heading_that_the_caption_names_in_passing_is_a_result(latex_table):
+    rows = "Model & WER & Saved \\\\ \\midrule\nA & 5.38 & 4.1 \\\\ B & 5.22 & 7.0 \\\\"
+    result = latex_table(rows, 2, "WER (\\%) of saved models; relative reductions are in the text.")
+    assert not any(claim.delta for claim in result.claims)
+
+
+def test_a_metric_word_among_unknown_names_of_like_numbers_is_a_name(latex_table):
+    rows = "Method & KL & KR & Spleen \\\\ \\midrule\nU-Net & 77.8 & 68.6 & 86.7 \\\\ Ours & 85.7 & 81.3 & 91.1 \\\\"
+    result = latex_table(rows, 3, "Dice (\\%) of the left (KL) and right (KR) kidney.")
+    assert {(claim.scope.task, claim.scope.metric) for claim in result.claims} == {
+        ("KL", "Dice"), ("KR", "Dice"), ("Spleen", "Dice")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("heading", "numbers"),
+    [("KL", ("0.12", "0.31")), ("KL $\\downarrow$", ("77.8", "85.7")), ("Loss", ("61.1", "60.2"))],
+)
+def test_a_metric_word_of_other_numbers_or_with_an_arrow_is_a_metric(latex_table, heading, numbers):
+    a, b = numbers
+    rows = f"Method & {heading} & KR & Spleen \\\\ \\midrule\nA & {a} & 68.6 & 86.7 \\\\ B & {b} & 81.3 & 91.1 \\\\"
+    result = latex_table(rows, 3, "Dice (\\%) of organs.")
+    assert result.claims[0].scope.metric in ("KL", "loss")
