@@ -110,6 +110,12 @@ class Entry:
             return CALLED.fullmatch(choice.name) is not None
         return self.stated.to is not None and choice.rule in STATED[self.stated.to]
 
+    def shows(self, choice: Choice) -> bool:
+        """Whether the source says the rule and leaves no doubt which row it chooses, and no reading fits."""
+        base = self.choices[choice]
+        told = _is_definite(choice, base) or base.claim.underline is True
+        return told and self.says(choice) and not self.borne_out
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -281,7 +287,7 @@ class Group:
             clear = agreeing >= WITNESSES and agreeing * 4 >= tried * 3
             said = whole and entry.says(choice) and agreeing > 1 and agreeing * 2 > tried
             only = agreeing == tried > 1 and not entry.borne_out and _is_called(entry.choices[choice])
-            if clear or said or only:
+            if clear or said or only or (whole and agreeing == tried == 1 and entry.shows(choice)):
                 certain = clear and said and _is_definite(choice, entry.choices[choice])
                 yield Judgement(entry, entry.choices[choice], choice, mode, agreeing, tried, holds, certain)
 
@@ -400,12 +406,24 @@ def named_rows(evidence: Evidence, number: Number, stated: Delta) -> list[Number
 def _only_named(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
     """Where the table does not say its task: the one row of the column, and of the group, that has the name."""
     named = fold(stated.baseline)
-    if not named or stated.task is not None:
+    if stated.task is not None:
+        return _beside(evidence, number, stated)
+    if not named:
         return []
     found = [n for n in rivals(evidence, number) if fold(n.scope.method) == named]
     group = [n for n in found if not relate(n.scope, number.scope).differ]
     column = [n for n in group if n.claim.where.column == number.claim.where.column]
     return next((rows for rows in (found, group, column) if len(rows) == 1), [])
+
+
+def _beside(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
+    """The one number of the same row under the heading that is named: a difference of two columns needs no metric."""
+    scope, where = number.scope, number.claim.where
+    wanted = fold(stated.task), fold(stated.baseline) or fold(scope.method)
+    row = [n for n in evidence.by_row[(where.table, where.row)] if n is not number]
+    found = [n for n in row if (fold(n.scope.task), fold(n.scope.method)) == wanted]
+    found = [n for n in found if fold(n.scope.metric) == fold(scope.metric) and not relate(n.scope, scope).differ]
+    return found if len(found) == 1 else []
 
 
 def rivals(evidence: Evidence, number: Number) -> list[Number]:

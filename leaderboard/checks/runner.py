@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase as fnmatch
@@ -167,10 +167,23 @@ def check_claims(
             heard += known
         report.unmatched += unmatched(evidence, heard, whole(checks, wishes))
     report.findings = sorted(without_echoes(report.findings), key=order)
+    report.notes += untested(report.tallies)
     report.seconds = time.perf_counter() - start
     return report
 
 
+def untested(tallies: Mapping[str, Tally]) -> list[str]:
+    """One line on the printed differences that no check could hold against their values, and why."""
+    reasons: Counter[str] = Counter()
+    for id in DIFFERENCES & tallies.keys():
+        reasons.update(tallies[id].untestable)
+    if not (total := sum(reasons.values())):
+        return []
+    told = "; ".join(f"{reason} ({count})" if len(reasons) > 1 else reason for reason, count in reasons.most_common())
+    return [f"{total} printed difference{'s' * (total != 1)} could not be checked: {told}"]
+
+
+DIFFERENCES = frozenset({"DELTA", "REL"})
 ECHOES = {"AVG": "AVG-RANGE"}
 """Check → the check whose finding on the same cells says the same more surely."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from statistics import median_low
 
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import slip
@@ -69,7 +70,7 @@ def order(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         if verdict is Verdict.PASS:
             tally.ok()
         else:
-            yield _out_of_order(rule, less, more, verdict, policy)
+            yield _out_of_order(evidence, rule, less, more, verdict, policy)
     yield from _squares(evidence, tally)
     yield from _dice(evidence, tally)
     yield from _joint(evidence, tally)
@@ -115,7 +116,9 @@ def _rises(name: str, j: int, k: int) -> bool:
 WHY = {"pass@": "more attempts solve no fewer"}
 
 
-def _out_of_order(rule: Order, less: Number, more: Number, verdict: Verdict, policy: Rounding) -> Finding:
+def _out_of_order(
+    evidence: Evidence, rule: Order, less: Number, more: Number, verdict: Verdict, policy: Rounding
+) -> Finding:
     a, b = less.reported, more.reported
     names = [n.scope.metric or n.claim.role or "" for n in (less, more)]
     return report(
@@ -128,10 +131,19 @@ def _out_of_order(rule: Order, less: Number, more: Number, verdict: Verdict, pol
         f"{a.text} − {b.text} = {show(a.value - b.value)} > {show((a.ulp + b.ulp) / 2)} allowed by rounding",
         [
             Explanation("the two cells are swapped", f"{b.text} ≤ {a.text}", True),
-            slip(names[0], a, lambda other: at_most(other, b)),
+            slip(names[0], a, lambda other: at_most(other, b), _usual(evidence, less)),
+            slip(names[1], b, lambda other: at_most(a, other), _usual(evidence, more)),
         ],
         pattern=f"{rule.less} above {rule.more}",
     )
+
+
+def _usual(evidence: Evidence, number: Number) -> Fraction | None:
+    """The median of the other numbers under the same heading: what a slip was most likely meant to be near to."""
+    where = number.claim.where
+    under = evidence.by_cell[(where.table, where.column, fold(number.scope.metric))]
+    others = [n.reported.value for n in under if n is not number]
+    return median_low(others) if others else None
 
 
 def _identity(
@@ -169,6 +181,8 @@ def _squares(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 def _dice(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Mean Dice ≤ 2 m / (1 + m) of the mean IoU m, because the function is concave."""
     for dice, iou in evidence.related("dice", "iou"):
+        if not at_most(iou.reported, dice.reported):
+            continue  # told as an order
         x = iou.fraction("double").clip(0, 1)
         high = (x.scale(2) / (exactly(1) + x)).hi
         limit = Interval(x.lo, high).scale(100 if dice.claim.unit == "percent" else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -139,25 +140,28 @@ def noise(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 
     Formula: Welch's interval from summaries, (m₁ − m₂) ± t₀.₉₇₅(ν) √(s₁²/n₁ + s₂²/n₂), must not hold 0; where the
     spread is a standard error s/√n is taken as printed. Without spreads but with N items: a gap under two items.
-    Source: Welch 1947; Colas et al. 2018, arXiv:1806.08295.
+    Those of one table are told together. Source: Welch 1947; Colas et al. 2018, arXiv:1806.08295.
     Power: at n = 5 a true difference of one sd is shown in 26 % of comparisons; the others are told here as noise.
     Blind spot: pairing by seed, which summaries hide.
     """
+    unsupported: dict[str, list[tuple[Comparison, str]]] = {}
     for pair in comparisons(evidence):
         gap = Fraction(abs(pair.gain))
+        same = unsupported.setdefault(pair.better.claim.where.table, [])
         interval = welch(pair.better, pair.other)
         if interval is not None:
             low, high = interval
             if low <= 0 <= high:
-                yield _unsupported(pair, f"{_gap(pair)}, 95 % interval [{low:.3g}, {high:.3g}] holds 0")
+                same.append((pair, f"{_gap(pair)}, 95 % interval [{low:.3g}, {high:.3g}] holds 0"))
             else:
                 tally.ok()
         elif _items(pair) is None:
             tally.skip("no spread and no number of items")
         elif gap * (_items(pair) or 0) < FEW_ITEMS * 100:
-            yield _unsupported(pair, _gap(pair))
+            same.append((pair, _gap(pair)))
         else:
             tally.skip("one run: only the number of items speaks")
+    yield from (_unsupported(table, pairs) for table, pairs in unsupported.items() if pairs)
 
 
 def _items(pair: Comparison) -> int | None:
@@ -186,17 +190,29 @@ def welch(a: Number, b: Number) -> tuple[float, float] | None:
     return gap - half, gap + half
 
 
-def _unsupported(pair: Comparison, arithmetic: str) -> Finding:
+def _unsupported(table: str, pairs: list[tuple[Comparison, str]]) -> Finding:
+    """The gaps of one table that are within noise."""
+    rows = [f"{pair.says}: {_rows(pair, 'against', printed=True)}" for pair, _ in pairs]
+    more = f" and {len(rows) - MANY} more" if len(rows) > MANY else ""
+    message = f"{rows[0]} is within noise" if len(rows) == 1 else (
+        f"{len(rows)} gaps of {table} are within noise: {'; '.join(rows[:MANY])}{more}"
+    )  # fmt: skip
     return Finding(
         check="NOISE",
         severity=Severity.WARNING,
         verdict=Verdict.FAIL,
-        message=f"{pair.says}: {_rows(pair, 'against', printed=True)} is within noise",
-        cells=(cell(pair.better.claim), cell(pair.other.claim)),
-        arithmetic=arithmetic,
+        message=message,
+        cells=tuple(cell(n.claim) for pair, _ in pairs[:MANY] for n in (pair.better, pair.other)),
+        arithmetic="; ".join(text for _, text in pairs[:MANY]),
         explanations=(Explanation("paired by seed, the difference may be sharper", "needs the single runs", True),),
         pattern="gaps within noise",
+        count=len(pairs),
+        basis="".join(text for _, text in pairs[MANY:]),
     )
+
+
+MANY = 6
+"""Gaps within noise that a finding names one by one."""
 
 
 @check("CONSIST", 7, "“consistently better” that is not", Severity.WARNING)
@@ -264,7 +280,8 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A number needs its n, and from n = 2 on a spread whose kind is named: sd, standard error or interval.
 
     Formula: none. A warning per table and kind of gap. Numbers that are compared (bold, printed differences) with
-    neither n nor spread are information, once for a source. Numbers with n = 1 are left to SINGLE.
+    neither n nor spread are information, once for a source. Numbers with n = 1 are left to SINGLE. A caption that names
+    splits, folds, episodes or a bootstrap says what the ± is taken over.
     Source: EleutherAI/lm-evaluation-harness#2089, dotnet/BenchmarkDotNet#1205 (a ± that readers took for another).
     Power: complete. Blind spot: a caption that explains the ± and was not entered.
     """
@@ -272,7 +289,7 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     bare: dict[str, list[Number]] = {}
     for number in evidence.numbers:
         claim = number.claim
-        if kind := _gap_of(claim):
+        if (kind := _gap_of(claim)) and not _is_told(evidence, claim.where.table, kind):
             gaps.setdefault((claim.where.table, kind), []).append(number)
         elif claim.spread is None and claim.n is None and (claim.bold or claim.differences):
             bare.setdefault(claim.where.table, []).append(number)
@@ -281,6 +298,25 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     yield from (_unexplained(evidence, table, kind, numbers) for (table, kind), numbers in gaps.items())
     if bare:
         yield _bare(evidence, bare)
+
+
+_COUNT = (
+    r"(\d[\d,.]*k?|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty|(one |a )?hundred|(one |a |ten )?thousand)"
+)
+RESAMPLED = re.compile(
+    rf"\b{_COUNT}[ -]([\w/.-]+ ){{0,3}}?(splits?|partitions?|folds?|episodes?|resamples|subsamples|permutations)\b"
+    rf"|\b{_COUNT} (random|test|sampled|few-shot|evaluation|novel)(ly sampled)? tasks\b|\bleave-[\w-]+-out\b"
+)
+BOOTSTRAP = re.compile(r"\b(bootstrap|jackknife|clopper|wilson (score )?interval|binomial)")
+"""What a ± may be taken over that is no number of runs."""
+
+
+def _is_told(evidence: Evidence, table: str, kind: str) -> bool:
+    """Whether the caption says what the ± is taken over, though in no number of runs."""
+    text = " ".join(evidence.set.captions.get(table, "").casefold().split())
+    if kind == WITHOUT_N and RESAMPLED.search(text):
+        return True
+    return kind in (WITHOUT_N, UNEXPLAINED) and BOOTSTRAP.search(text) is not None
 
 
 def _gap_of(claim: Claim) -> str:
