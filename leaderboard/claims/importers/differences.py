@@ -94,6 +94,7 @@ class _Binder:
         best = max(self._scores(), key=lambda found: found.rank, default=None)
         if best is None or not self._is_borne_out(best):
             return [self._unread(UNSUPPORTED)]
+        _as_one_metric(best.reading)
         reasons = defaultdict(list)
         for along, draft in self.line.drafts.items():
             if reason := self._attach(best, along, draft):
@@ -249,6 +250,26 @@ class Base:
             return next((draft for draft in alike if draft.number.style.underline), None)
         best = max if self.pick == "best" else min
         return best(alike, key=lambda draft: Decimal(draft.number.printed), default=None)
+
+
+def _as_one_metric(reading: Reading) -> None:
+    """`Pruned Top-1` and `Base Top-1` measure Top-1 on two things, where the one can only be a baseline."""
+    value, base = reading.value, reading.base.line
+    if base is None:
+        return
+    heads = [{draft.facts.fields.get("metric", "") for draft in line.drafts.values()} for line in (value, base)]
+    if any(len(names) != 1 for names in heads):
+        return
+    mine, theirs = (names.pop() for names in heads)
+    whose, _, metric = theirs.partition(" ")
+    what = mine.removesuffix(f" {metric}")
+    if not metric or what == mine or not is_baseline(whose):
+        return
+    for line, name in ((value, what), (base, whose)):
+        for draft in line.drafts.values():
+            fields = draft.facts.fields
+            task = " / ".join(part for part in (fields.get("task", ""), name) if part)
+            draft.facts = replace(draft.facts, fields={**fields, "metric": metric, "task": task})
 
 
 def _measured(lines: list[Line]) -> list[Line]:
