@@ -247,7 +247,7 @@ def measure(claim: Claim) -> str | None:
     if claim.scope.metric is not None:
         return claim.scope.metric
     heading = claim.scope.task or claim.where.column
-    return heading if len(tidied(heading)) > 2 or family(heading) is not None else None
+    return heading if len(tidied(heading)) > 2 else None
 
 
 def direction_of(claim: Claim) -> tuple[Direction, bool]:

@@ -114,7 +114,7 @@ def _lines(evidence: Evidence) -> dict[tuple[str, ...], Line]:
         if whole.claim.role is not None or is_rank(whole.claim):
             continue
         where = whole.claim.where
-        if fold(where.row) in NAMES:
+        if _row_name(whole) in NAMES:
             for key, readings, plain in _row_readings(evidence, whole):
                 _add(lines, (where.table, "row", where.row, *key), whole, readings, plain)
         elif _called_average(whole):
@@ -204,15 +204,17 @@ def _is_no_score(number: Number) -> bool:
 def _row_readings(evidence: Evidence, whole: Number) -> Iterator[tuple[tuple[str, ...], dict[str, list[Number]], bool]]:
     """An average row over the rows above it, or all rows of the column; below it where none is above."""
     where = whole.claim.where
-    column = [n for n in evidence.by_table[where.table] if n.claim.where.column == where.column]
-    labels = [n.claim.where.row for n in column if n.claim.where.row]
-    rows = [n for n in column if fold(n.claim.where.row) not in NAMES]
+    group, slash, _ = where.row.rpartition(" / ")
+    whole_column = [n for n in evidence.by_table[where.table] if n.claim.where.column == where.column]
+    column = [n for n in whole_column if n.claim.where.row.startswith(group + slash)]
+    labels = [n.claim.where.row for n in whole_column if n.claim.where.row]
+    rows = [n for n in whole_column if _row_name(n) not in NAMES]
     if not where.column or len(set(labels)) < len(rows):
         return
     at = next(position for position, n in enumerate(column) if n is whole)
-    breaks = [position for position, n in enumerate(column) if fold(n.claim.where.row) in NAMES]
+    breaks = [position for position, n in enumerate(column) if _row_name(n) in NAMES]
     before = max((position for position in breaks if position < at), default=-1)
-    block = column[before + 1 : at] or [n for n in column[at + 1 :] if fold(n.claim.where.row) not in NAMES]
+    block = column[before + 1 : at] or [n for n in column[at + 1 :] if _row_name(n) not in NAMES]
     readings = {
         "same metric": [n for n in block if _is_row_part(n, whole)],
         "all rows": [n for n in rows if _is_row_part(n, whole)],
@@ -220,12 +222,18 @@ def _row_readings(evidence: Evidence, whole: Number) -> Iterator[tuple[tuple[str
     yield (str(breaks.index(at)),), readings, len(breaks) == 1 and whole.scope.task is not None
 
 
+def _row_name(number: Number) -> str:
+    """The lowest label of a row: `Avg` of `ETTh1 / Avg`."""
+    return fold(number.claim.where.row.rpartition(" / ")[2])
+
+
 def _is_row_part(number: Number, whole: Number) -> bool:
     """Another row of the same column that may be a part."""
     a, b = number.scope, whole.scope
     named = SUMMARY.fullmatch(fold(number.claim.where.row)) is not None
     alike = fold(a.metric) == fold(b.metric) or not b.metric
-    return alike and not named and _may_be_part(number) and not _is_no_score(number) and not relate(a, b).differ
+    score = not _is_no_score(number) or (b.metric and number.claim.unit != "perplexity" and not describes(number.claim))
+    return bool(alike and score) and not named and _may_be_part(number) and not relate(a, b).differ
 
 
 def _pairs(row: list[Number]) -> list[Number]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from leaderboard.claims.importers import words
 from leaderboard.claims.importers.facts import facts_of
 from leaderboard.claims.importers.grid import Grid
-from leaderboard.claims.importers.layout import Block, Layout, Readings
+from leaderboard.claims.importers.layout import Block, Layout, Readings, are_settings
 from leaderboard.claims.importers.mapping import Axis, TableMapping
 
 
@@ -44,7 +44,11 @@ def find_axes(grid: Grid, layout: Layout, block: Block, readings: Readings, entr
     given_columns = _as_tuple(entry.columns)
     if not entry.rows and not given_columns and _corner_heads_columns(grid, layout, block, heads):
         return Axes(("method",), ("budget" if words.is_budget(heads[0]) else "subset",), False, heads[0])
-    spanning = _column_word(grid, layout, block, heads)
+    spanning = _column_word(grid, layout, block, heads) or _stacked_corner(grid, block)
+    settings = {column for column in range(1, layout.label_columns) if are_settings(readings, block.rows, column)}
+    if "task" in kinds or (spanning == "method" and kinds.count(None) == len(kinds)):
+        tasks = settings | ({0} if settings and not any(kinds) else set())
+        kinds = ["task" if at in tasks and kind in (None, "subset") else kind for at, kind in enumerate(kinds)]
     rows = _rows_word(kinds) or (_other(spanning) if spanning else None)
     if rows is None and given_columns:
         rows = "task" if "method" in given_columns else "method"
@@ -70,9 +74,20 @@ def _is_numeral(text: str) -> bool:
 
 
 def corner_text(grid: Grid, block: Block, column: int) -> str:
-    """The lowest header over a label column."""
+    """The lowest header over a label column; none where the corner names the header rows."""
+    if _stacked_corner(grid, block) is not None:
+        return ""
     texts = [words.label_of(grid.rows[row][column].text).text for row in block.header]
     return next((text for text in reversed(texts) if text), "")
+
+
+def _stacked_corner(grid: Grid, block: Block) -> str | None:
+    """What the columns are where the corner names each header row: `Models` over `Metric`."""
+    corner = [grid.rows[row][0] for row in block.header]
+    kinds = [words.head_kind(cell.text) for cell in corner]
+    if len(kinds) < 2 or len({id(cell) for cell in corner}) < len(corner) or None in kinds or kinds[-1] != "metric":
+        return None
+    return "task" if kinds[0] in ("task", "split") else "method" if kinds[0] in ("method", "model") else None
 
 
 def _as_tuple(axis: Axis | tuple[Axis, ...] | None) -> tuple[str, ...]:

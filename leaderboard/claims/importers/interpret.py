@@ -106,7 +106,7 @@ class _Reader:
                 if found.use == "numbers" and (row, column) not in self.grid.covered:
                     role: Literal["row", "column"] = "row" if facts.role and not found.facts.role else "column"
                     spot = Spot(row, column, len(self.axes), _difference(found.facts, facts), role)
-                    self._cell(spot, label, found.path, found.facts.over(facts.over(corner)))
+                    self._cell(spot, label, found.path, _crossed(found.facts, facts).over(corner))
             for column, found in columns.all.items():
                 if found.attached is not None and found.use == "attached":
                     self._attach(row, column, found.attached, self._at(row, columns.numbers_of(column)))
@@ -196,6 +196,15 @@ class _Reader:
 
     def _reject(self, cell: Cell, text: str, reason: str) -> None:
         self.unread.append(Unread(self.name, cell.line, cell.column, text[:200], reason))
+
+
+def _crossed(column: Facts, row: Facts) -> Facts:
+    """The column's facts, then the row's; a cost or a count that a row names is one of what its column measures."""
+    mine, theirs = row.fields.get("metric"), column.fields.get("metric")
+    if mine is None or theirs is None or row.metric is None or not row.metric.is_cost or row.role or column.role:
+        return column.over(row)
+    fields = {**column.fields, "metric": mine if mine == theirs else f"{mine} ({theirs})"}
+    return replace(column, fields=fields, metric=row.metric, direction=row.direction, percent=row.percent).over(row)
 
 
 def _difference(column: Facts, row: Facts) -> Literal["", "row", "column"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from leaderboard.claims.importers import words
@@ -148,13 +149,32 @@ def _label_columns(grid: Grid, readings: Readings, entry: TableMapping, heads: i
         return min(entry.label_columns, grid.columns)
     body = range(heads, len(grid.rows))
     count = 0
-    while count < grid.columns and not _mostly_numbers(grid, readings, body, count, heads):
+    while count < grid.columns and (
+        not _mostly_numbers(grid, readings, body, count, heads) or _numbers_settings(grid, readings, body, count, heads)
+    ):
         count += 1
     if count == 0 and grid.columns > 1 and heads and _describes(_head(grid, heads, 0)):
         count = 1
         while count < grid.columns and not _mostly_numbers(grid, readings, body, count, heads):
             count += 1
     return max(1, min(count, grid.columns - 1)) if grid.columns > 1 else 0
+
+
+def _numbers_settings(grid: Grid, readings: Readings, body: range, column: int, heads: int) -> bool:
+    """Whether a column behind labels holds horizons 96, 192, 336: the corner spans it, or `Avg` is one of them."""
+    if not column or not are_settings(readings, body, column):
+        return False
+    corners = [grid.rows[row][column] for row in range(heads) if grid.rows[row][column].text]
+    spanned = any(cell is grid.rows[row][column - 1] for row in range(heads) for cell in corners)
+    return spanned or any(words.is_average(grid.rows[row][column].text) for row in body)
+
+
+def are_settings(readings: Readings, body: Iterable[int], column: int) -> bool:
+    """Whether the numbers of a column are several bare whole ones."""
+    found = [number for row in body for number in readings.at(row, column).numbers if number.finite]
+    return len({number.printed for number in found}) > 1 and all(
+        number.printed.isdecimal() and not (number.style.bold or number.percent or number.spread) for number in found
+    )
 
 
 def _describes(head: str) -> bool:
