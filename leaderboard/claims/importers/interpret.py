@@ -16,7 +16,7 @@ from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.labels import Labels
 from leaderboard.claims.importers.layout import Block, Layout, Readings, find_layout
 from leaderboard.claims.importers.mapping import TableMapping
-from leaderboard.claims.importers.mentions import metric_named, metrics_in
+from leaderboard.claims.importers.mentions import metric_named, metrics_in, slashed_in
 from leaderboard.claims.importers.numbers import Reading
 from leaderboard.claims.importers.result import NO_METRIC, Place, TableSummary, Unread, is_unmeasured
 from leaderboard.claims.importers.rows import Rows, corner_facts
@@ -189,6 +189,9 @@ class _Reader:
         said = metrics_in(self.grid.caption)
         if not facts.parts and facts.metric is None and len(said) == count:
             return tuple(of_compound(item.found) for item in said)
+        slashed = slashed_in(self.grid.caption, count) if not facts.parts and facts.metric is None else None
+        if slashed is not None:
+            return tuple(map(of_compound, slashed))
         named = [piece.strip() for piece in re.split(r"[/|]", facts.fields.get("task", ""))]
         if len(named) == count and "w/" not in facts.fields["task"] and all(map(_has_letter, named)):
             return tuple(Facts({"subset": piece}) for piece in named)

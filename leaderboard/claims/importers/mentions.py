@@ -97,6 +97,53 @@ def metric_named(caption: str) -> Mention | None:
     return chosen[0] if len(chosen) == 1 else None
 
 
+_CLAUSE = re.compile(r"[():;,]|\.(?:\s|$)|[↑⬆⇑▲↓⬇⇓▼%]")
+
+
+def slashed_in(caption: str, count: int) -> tuple[words.Compound, ...] | None:
+    """`image-level AUROC / pixel-level AUROC`: the metrics of the numbers of a cell, in order; None when none is said.
+
+    A piece without a metric of its own has that of the last one, `image / pixel AUROC`.
+    """
+    found = [
+        named
+        for clause in _CLAUSE.split(caption[:2000])
+        if len(pieces := [piece.split() for piece in re.split(r"[/|]", clause)]) == count
+        and (named := _named_pieces(pieces)) is not None
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _named_pieces(pieces: list[list[str]]) -> tuple[words.Compound, ...] | None:
+    """The metric that each piece names: the first may end with it, the last begin with it."""
+    first, *others = pieces
+    last = next((others[-1][:size] for size in (1, 2, 3) if _compound(others[-1][:size]) is not None), None)
+    metric = _compound(last) if last else None
+    if last is None or metric is None or not first or any(not 0 < len(piece) < 4 for piece in others[:-1]):
+        return None
+    shared = last[-1] if len(last) > 1 else ""
+    texts = [first[-len(last) :] if _compound(first[-len(last) :]) else first[-1:], *others[:-1], last]
+    found = [_compound(text) or (_compound([*text, shared]) if shared else None) for text in texts]
+    names = [" ".join(text) for text in texts]
+    if None in found or len(set(names)) < len(names) or any(map(words.is_dataset, names)):
+        return None
+    return tuple(
+        replace(one, name=" ".join(text) if "-" in text[0] and one.split is None else one.name)
+        for one, text in zip(found, texts, strict=True)
+        if one is not None
+    )
+
+
+def _compound(piece: list[str]) -> words.Compound | None:
+    """A metric, also behind a prefix, `I-AUROC`."""
+    text = " ".join(piece)
+    known = words.compound_of(text)
+    if known is not None or len(piece) != 1:
+        return known
+    metric = words.metric_of(text.partition("-")[2])
+    return words.Compound(metric, text) if metric is not None and not metric.is_plain else None
+
+
 def directions_in(caption: str) -> dict[str, Direction]:
     """Metric, lower case → which way is better, for those that carry an arrow or `lower is better` in brackets."""
     return {

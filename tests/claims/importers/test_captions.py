@@ -139,3 +139,25 @@ def test_a_number_of_items_is_not_spread_over_several_data_sets(latex_table):
 def test_the_percent_of_a_condition_is_no_unit(latex_table):
     result = latex_table("Method & Foo \\\\ \\midrule\nMask & 0.91 \\\\", 1, "Accuracy under 20\\% label noise")
     assert [claim.unit for claim in result.claims] == ["fraction"]
+
+
+@pytest.mark.parametrize(
+    ("caption", "names"),
+    [
+        ("MVTec AD: image-level AUROC / pixel-level AUROC (\\%).", ["image-level AUROC", "pixel-level AUROC"]),
+        ("Anomaly detection, I-AUROC / P-AUROC (\\%).", ["I-AUROC", "P-AUROC"]),
+        ("Anomaly detection. Image / pixel AUROC (\\%).", ["Image AUROC", "pixel AUROC"]),
+    ],
+)
+def test_a_caption_that_names_two_kinds_of_one_metric_in_order_reads_cells_of_two(latex_table, caption, names):
+    result = latex_table("Method & Carpet \\\\ \\midrule\nA & 99.8 / 99.0 \\\\ Ours & 98.8 / 97.0 \\\\", 1, caption)
+    assert [claim.scope.metric for claim in result.claims] == names * 2
+
+
+@pytest.mark.parametrize(
+    "caption", ["Results on GLUE / SuperGLUE accuracy.", "Train / test images.", "Teacher / student."]
+)
+def test_a_caption_with_a_slash_between_other_things_reads_no_cells_of_two(latex_table, caption):
+    result = latex_table("Method & Carpet \\\\ \\midrule\nA & 99.8 / 99.0 \\\\ Ours & 98.8 / 97.0 \\\\", 1, caption)
+    assert not result.claims
+    assert len(result.unread) == 2
