@@ -74,7 +74,8 @@ def test_differences_that_could_not_be_checked_are_one_line_with_the_reason(tmp_
 
 REFERENCES = [
     "FP16", "FP32", "BF16 baseline", "LLaMA-7B (FP16)", "Full precision", "Full-precision", "Dense", "Dense model",
-    "Unpruned", "Uncompressed", "Full cache", "Full KV cache", "Original", "No quantization", "w/o pruning", "Full FT",
+    "Unpruned", "Uncompressed", "Full cache", "Full KV cache", "FullKV", "Recording",
+    "Original", "No quantization", "w/o pruning", "Full FT",
     "Vanilla full fine-tuning (upper bound)", "W16A16", "16-bit", "Unquantized",
 ]  # fmt: skip
 

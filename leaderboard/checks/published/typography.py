@@ -138,11 +138,12 @@ APART = re.compile(
     r"full (data|labels|data ?set)|100 ?% (of )?(the )?(data|labels)|"
     r"full[- ]?precision|fp[- ]?(16|32|64)|bf[- ]?16|tf32|float[- ]?(16|32)|(16|32)[- ]?bits?|w(16|32)a(16|32)|"
     r"un(pruned|compressed|quanti[sz]ed|modified|sparsified)|non[- ](pruned|compressed|quanti[sz]ed)|"
-    r"(no|without|w/o) (compression|pruning|quanti[sz]ation|eviction|sparsity)|full[- ](kv[- ]?)?(cache|attention)|"
+    r"(ground[- ]truth |natural |human )?recordings?|full[- ]?(kv[- ]?cache|kv|cache|attention)|"
+    r"(no|without|w/o) (compression|pruning|quanti[sz]ation|eviction|sparsity)|"
     r"full[- ](ft|fine-?tun\w+))(?![\w-])"
     r"|(?:^|[(\[])(human\w*|expert|teacher|ensembles?|gt|joint( training)?|"
     r"full fine-?tuning|reference|retrain\w*|gold)(?![\w-])"
-    r"|^(the )?(dense|original|full|lossless)( (model|network|baseline|cache|kv|kv cache))?$"
+    r"|^(the )?(dense|original|lossless)( (model|network|baseline|cache|kv|kv cache))?$"
 )
 """Words of rows that are printed for reference and do not compete."""
 SET_APART = re.compile(r"(?<=\w)[\s)\]]*[†‡*∗§¶#]+$")
