@@ -442,3 +442,41 @@ def test_work_grows_with_the_text(unit):
         if large < 0.5 or large < 24 * small:
             return
     pytest.fail(f"{small:.2f} s → {large:.2f} s for 8 times the text")
+
+
+TRANSLATION = r"""
+\begin{table}\caption{BLEU.}
+\begin{tabular}{lcc}
+ & De-En & Fr-En \\ \hline
+DynConv & 35.2 & 37.0 \\
+Ours & \textbf{36.1} & \textbf{37.5} \\
+\end{tabular}\end{table}
+"""
+
+
+@pytest.mark.parametrize(("gain", "told"), [("0.9", 0), ("1.9", 1)])
+def test_a_gain_in_the_tail_of_a_sentence_is_checked(gain, told, tmp_path):
+    text = rf"{TRANSLATION} Our method outperforms DynConv on De-En, with a gain of {gain} BLEU."
+    assert [said.by for said in import_text(text, "latex").text_claims] == [gain]
+    assert len(findings(text, tmp_path)) == told
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Our method outperforms DynConv on De-En and Fr-En, with gains of 1.9 and 0.8 BLEU.",
+        "On Fr-En our method is 1.5 BLEU ahead of DynConv.",
+        "On Fr-En DynConv is 0.4 BLEU behind our method.",
+        "Our method outperforms all baselines on one of two language pairs.",
+    ],
+)
+def test_a_comparison_that_is_not_understood_is_listed(sentence):
+    result = import_text(f"{TRANSLATION} {sentence}", "latex")
+    assert len(result.text_claims) + len(result.unread_sentences) == 1
+
+
+def test_a_difference_in_a_unit_is_checked(tmp_path):
+    table = TRANSLATION.replace("BLEU", "HD95 (mm)")
+    text = f"{table} Compared with DynConv, our method reduces HD95 by 4.1 mm on De-En."
+    assert [(said.by, said.by_unit) for said in import_text(text, "latex").text_claims] == [("4.1", "points")]
+    assert len(findings(text, tmp_path)) == 1

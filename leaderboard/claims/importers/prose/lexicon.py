@@ -120,6 +120,11 @@ TAILS = re.compile(
 )
 """Ends of sentences that add something to the comparison without changing it."""
 
+WITH_GAINS = re.compile(
+    rf",? with (?:an? )?(?:(?:absolute|relative|average|clear|large|respective) )?{_SIZES} of (?:up to )?(?=\+?\d)"
+)
+"""`, with a gain of 1.9` says by how much."""
+
 LEADS = re.compile(
     r"^(?:despite|thanks to|due to|because of|owing to|surprisingly|notably|interestingly|beyond) [^,]*, "
 )
@@ -145,12 +150,15 @@ TRIGGER = re.compile(
     r"\b"
     + _any("outperform underperform improv surpass beat exceed gain better best state-of-the-art sota highest lowest",
            r"ranks?\b ranked consistent reduc boost superior inferior worse trails?\b lags?\b increas higher lower",
-           "margin dominat outscore overtak outclass rais enhanc decreas"),
+           "margin dominat outscore overtak outclass rais enhanc decreas ahead_of behind"),
     re.IGNORECASE,
 )  # fmt: skip
 """Stems without which a sentence compares nothing."""
 
-_POINTS = r"(?:percentage[- ]points?|percent[- ]points?|percent(?!age)|points?|pts?\b\.?|ppts?\b|pp\b|p\.p\.|dB\b|db\b)"
+_POINTS = (
+    r"(?:percentage[- ]points?|percent[- ]points?|percent(?!age)|points?|pts?\b\.?|ppts?\b|pp\b|p\.p\.|dB\b|db\b"
+    r"|(?:mm|cm|ms|px|pixels?|degrees?|seconds?|hours?|gb|mb|bits?|nats?|fps|gflops|perplexity)\b|°)"
+)
 QUANTITY = re.compile(
     r"(?<![\w.«/-])\+?(?P<number>\d+(?:\.\d+)?)(?![\d×]|\.\d)[ -]?(?P<percent>%|percent(?!age)|per cent)?"
     r"(?: ?(?:relative|absolute|rel\.|abs\.))?(?: ?(?P<before>«x\d+»))?"

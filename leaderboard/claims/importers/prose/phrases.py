@@ -76,6 +76,7 @@ class _Reading:
         return f"«{kind}{len(kept) - 1}»"
 
 
+_OF_ALL = r"«[ao]»|\b(consistent|all|every|each|best|state[- ]of[- ]the[- ]art)"
 _REFERENCE = re.compile(
     r"(?:[Tt]ables?|[Tt]abs?\.?)?\s?⟦(?P<label>[^⟧]*)⟧(?:\s?\((?P<part>[a-h])\)|(?P<suffix>[a-h])\b)?"
     r"|\b(?:[Tt]able|[Tt]ab\.?)\s(?P<number>\d{1,3})(?:\s?\((?P<letter>[a-h])\)|(?P<behind>[a-h])\b)?"
@@ -117,7 +118,7 @@ def states(sentence: Sentence, names: Names) -> bool:
     reading = _Reading(names)
     placed = _phrases(_placed(sentence.text, reading), reading)
     mentions = reading.methods or OWN in placed or not names.parts.isdisjoint(re.findall(r"[^\s,;()]+", sentence.text))
-    universal = reading.every or re.search(r"\b(consistent|all|every|each|best|state[- ]of[- ]the[- ]art)", placed)
+    universal = reading.every or re.search(_OF_ALL, placed)
     return bool(mentions and (reading.quantities or universal))
 
 
@@ -220,8 +221,9 @@ def _phrases(text: str, reading: _Reading) -> str:
 
 
 def _cut_tail(text: str) -> str:
+    text = lexicon.WITH_GAINS.sub(" by ", text)
     match = lexicon.TAILS.search(text)
-    if match is None or lexicon.EXCEPTIVE.search(match.group()):
+    if match is None or re.search(r"(?<![«\w-])\d", match.group()) or lexicon.EXCEPTIVE.search(match.group()):
         return text
     return text[: match.start()]
 
