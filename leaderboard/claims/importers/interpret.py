@@ -60,6 +60,9 @@ class _Reader:
         if self.grid.columns == 0:
             return TableReading(self._summary())
         layout = find_layout(self.grid, self.readings, self.entry)
+        for row in layout.counts:
+            name = self.grid.rows[row][0].text
+            self.notes.append(f"row {name!r} was taken to describe the columns and is no part of their names")
         for block in layout.blocks:
             self._block(layout, block)
         self.drafts, apart = bind(self.name, self.drafts, self.grid.caption, self.entry)

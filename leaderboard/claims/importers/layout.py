@@ -12,6 +12,11 @@ from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.numbers import Number, Reading, is_failure, read_cell
 
 MAX_HEADER_ROWS = 6
+_COUNTED = re.compile(
+    r"(?:#|(?:num(?:ber)?|no)\b\.?(?: of)?|avg\.? ?#) ?[\w. ()-]{1,30}"
+    r"|(?:\|[a-z]\|)|(?:nodes|edges|classes|features|images|samples|sentences|train|test|size|homophily)(?: size)?"
+)
+"""What a header row counts below the names of data sets."""
 
 
 @dataclass
@@ -30,6 +35,8 @@ class Layout:
     label_columns: int
     headings: dict[int, str]
     """Row → the group heading above it."""
+    counts: list[int] = field(default_factory=list)
+    """Header rows such as `#Nodes 183 251`, which are no part of the columns' names."""
 
 
 class Readings:
@@ -68,7 +75,8 @@ def find_layout(grid: Grid, readings: Readings, entry: TableMapping) -> Layout:
     """Header rows, label columns, stacked blocks and group headings of a grid with at least one row and column."""
     heads = _header_rows(grid, readings, entry)
     labels = _label_columns(grid, readings, entry, heads)
-    layout = Layout([Block(list(range(heads)))], labels, {})
+    counts = [row for row in range(heads) if _counts_items(grid, readings, row, labels)]
+    layout = Layout([Block([row for row in range(heads) if row not in counts])], labels, {}, counts)
     heading = ""
     for row in range(heads, len(grid.rows)):
         kind = _row_kind(grid, readings, row, labels)
@@ -179,6 +187,13 @@ def are_settings(readings: Readings, body: Iterable[int], column: int) -> bool:
 
 def _describes(head: str) -> bool:
     return words.is_description(head) or words.is_ignored(head)
+
+
+def _counts_items(grid: Grid, readings: Readings, row: int, labels: int) -> bool:
+    """Whether a header row tells how many items each column has: `#Nodes`, `# classes`, `Number of params`."""
+    named = _COUNTED.fullmatch(grid.rows[row][0].text.strip().lower()) is not None
+    cells = {id(cell): at for at, cell in enumerate(grid.rows[row]) if at >= labels and cell.text}
+    return named and row > 0 and bool(cells) and all(readings.is_number(row, at) for at in cells.values())
 
 
 def _head(grid: Grid, heads: int, column: int) -> str:

@@ -334,3 +334,18 @@ def test_a_column_named_by_a_metric_is_no_label_though_its_numbers_have_decimal_
     assert result.claims == ()
     assert [item.text for item in result.unread] == ["81,20", "95,10", "82,05", "1.234,5"]
     assert all("decimal_comma: true" in item.reason for item in result.unread)
+
+
+@pytest.mark.parametrize("count", ["\\#Nodes", "\\# classes", "Number of nodes", "\\#Params (M)"])
+def test_a_header_row_of_counts_is_no_part_of_the_columns_names(latex_table, count):
+    rows = (
+        f"& Texas & Actor \\\\ {count} & 183 & 7,600 \\\\ \\midrule\nMLP & 80.81 & 36.53 \\\\ Ours & 84.59 & 37.18 \\\\"
+    )
+    result = latex_table(rows, 2)
+    assert [claim.scope.task for claim in result.claims] == ["Texas", "Actor"] * 2
+    assert any("describe the columns" in note for note in result.tables[0].notes)
+
+
+def test_a_header_row_of_settings_stays_part_of_the_columns_names(latex_table):
+    rows = "& A & A \\\\ Shots & 1 & 5 \\\\ \\midrule\nMLP & 80.81 & 36.53 \\\\ Ours & 84.59 & 37.18 \\\\"
+    assert len({claim.scope.task for claim in latex_table(rows, 2).claims}) == 2
