@@ -65,6 +65,7 @@ def _averages(evidence: Evidence) -> Iterator[Average]:
                 yield of(whole, parts, certain=True)
     for line in _lines(evidence).values():
         yield from _read(line)
+    yield from _partial(evidence)
     for whole in evidence.numbers:
         if whole.claim.values:
             yield from _of_runs(whole)
@@ -220,6 +221,54 @@ def _row_readings(evidence: Evidence, whole: Number) -> Iterator[tuple[tuple[str
         "all rows": [n for n in rows if _is_row_part(n, whole)],
     }
     yield (str(breaks.index(at)),), readings, len(breaks) == 1 and whole.scope.task is not None
+
+
+PARTIAL = re.compile(
+    r"(?!.*\b(rank|gain|time|len))(\S.{0,20}[ -](avg|average|mean)|(avg|average|mean)\.? \S.{0,20}?)\.?"
+)
+"""`OOD avg.`: the average of some of the columns beside it."""
+COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+CLEAR = 3
+"""Other rows that must bear out which columns a partial average is over, where the caption tells no number."""
+
+
+def _partial(evidence: Evidence) -> Iterator[Average]:
+    """Averages of some neighbouring columns: those whose mean all other rows, or all but this one, print."""
+    columns: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
+    for number in evidence.numbers:
+        where = number.claim.where
+        if number.claim.role is None and PARTIAL.fullmatch(fold(where.column)) and not is_rank(number.claim):
+            columns[(where.table, where.column, fold(number.scope.metric))].append(number)
+    for (table, heading, _), wholes in columns.items():
+        rows = [_parts_beside(evidence, whole) for whole in wholes]
+        size = len(rows[0])
+        if size < 2 or any(
+            [n.claim.where.column for n in row] != [n.claim.where.column for n in rows[0]] for row in rows
+        ):
+            continue
+        told = _count_told(evidence.set.captions.get(table, ""), heading)
+        lengths = range(2, size + 1) if told is None else (told,)
+        runs = [(first, first + length) for length in lengths for first in range(size - length + 1)]
+        tried = [[of(w, row[a:b], certain=False) for w, row in zip(wholes, rows, strict=True)] for a, b in runs]
+        best = max(tried, key=lambda entries: sum(map(mean_fits, entries)), default=[])
+        fitting = sum(map(mean_fits, best))
+        if fitting >= max(len(best) - 1, CLEAR if told is None else 2):
+            yield from best  # found by its fit, so never sure
+
+
+def _parts_beside(evidence: Evidence, whole: Number) -> list[Number]:
+    """Numbers of the same row and metric that are no averages."""
+    row = evidence.by_row[(whole.claim.where.table, whole.claim.where.row)]
+    beside = (n for n in row if _beside(n, whole) and fold(n.scope.metric) == fold(whole.scope.metric))
+    return [n for n in beside if not PARTIAL.fullmatch(fold(n.claim.where.column))]
+
+
+def _count_told(caption: str, heading: str) -> int | None:
+    """`OOD avg. is the mean of the three shifted sets` → 3."""
+    text, name = " ".join(caption.casefold().split()), fold(heading).rstrip(".")
+    counts = "|".join([*COUNTS, r"\d+"])
+    said = re.search(rf"{re.escape(name)}\W[^,;]{{0,40}}?\b(?:over|of|across|on) (?:all |the )*({counts})\b", text)
+    return None if said is None else COUNTS.get(said[1]) or int(said[1])
 
 
 def _row_name(number: Number) -> str:

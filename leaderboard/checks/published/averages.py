@@ -86,7 +86,9 @@ def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Formula: |Σ wᵢ xᵢ / Σ wᵢ − A| ≤ Σ wᵢ uᵢ / Σ wᵢ + u_A. Also tried, as explanations: one or two parts left out, a mean
     of means of parts that share a prefix, geometric and harmonic mean, a sum over the number planned, a slip, and for
     two parts one unstated weight that fits nine in ten averages of the table.
-    Severity: an error where nothing tried fits and the parts are stated; otherwise a warning.
+    `OOD avg.` is over the neighbouring columns whose mean all other rows print, three at least, or two where the
+    caption tells how many columns. Severity: an error where nothing tried fits and the parts are stated; otherwise a
+    warning.
     Source: Solacex/Domain-Consensus-Clustering#16 (64.2 for 63.01); hyeonsangjeon/gdpval-realworks#363 (÷ 220 for 215).
     Power: an edit of one digit of A by k units is found when k > about 2 at equal precision.
     Blind spot: an error in a part of less than (parts + 1) half-units; weights nobody states.
