@@ -143,7 +143,7 @@ APART = re.compile(
     r"full[- ](ft|fine-?tun\w+))(?![\w-])"
     r"|(?:^|[(\[])(human\w*|expert|teacher|ensembles?|gt|joint( training)?|"
     r"full fine-?tuning|reference|retrain\w*|gold)(?![\w-])"
-    r"|^(the )?(dense|original|lossless)( (model|network|baseline|cache|kv|kv cache))?$"
+    r"|^(the )?(dense|original|lossless|input)( (model|network|baseline|images?|cache|kv))?$"
 )
 """Words of rows that are printed for reference and do not compete."""
 SET_APART = re.compile(r"(?<=\w)[\s)\]]*[†‡*∗§¶#]+$")

@@ -23,6 +23,7 @@ DELTA = alternatives(
     r"(% ?)?(rel(\.|ative)? |abs(\.|olute)? )?(drop|uplift)",
     r"(% ?)?[δ∆]\S.{0,30}|(vs\.?|over) (the )?(second[- ])?(best|baselines?|sota)( .{0,20})?",
     r".{1,20}[ _](diff|delta|gain)",
+    r"(acc(uracy|\.)?|top-?[15]|m?ap|m?iou|f1|bleu|psnr) (drop|degradation|improvement|increase)",
     r"[wcp]err",
     r"(% ?)?rel(\.|ative)? .{2,20} (reduction|improvement|impr\.?|gain|change|increase|decrease|drop)( \(.{1,6}\))?",
 )
@@ -50,7 +51,7 @@ QUANTITIES = alternatives(
     r"(compression|pruning|sparsity|keep|reduction) (ratio|rate)|sparsity|(tunable|trainable|added|extra|learnable)"
     r"( param(eter)?s?\.?)?",
     r"(train(ing)?|fine-?tuning|labell?ed|extra) (data|images|samples|tokens)",
-    r"(#|(number|no|num) of |total )?((1\^?st|1\^?\{st\}|first|top|win|best)[ -]?)?(place )?(counts?|wins)",
+    r"(# ?|(number|no|num) of |total )?((1\^?st|1\^?\{st\}|first|top|win|best)[ -]?)?(place )?(counts?|wins)",
 )
 """What a method costs or is given, whatever metric the caption names."""
 QUANTITY_UNITS = frozenset({
