@@ -208,6 +208,8 @@ def _row_readings(evidence: Evidence, whole: Number) -> Iterator[tuple[tuple[str
     group, slash, _ = where.row.rpartition(" / ")
     whole_column = [n for n in evidence.by_table[where.table] if n.claim.where.column == where.column]
     column = [n for n in whole_column if n.claim.where.row.startswith(group + slash)]
+    if group and _groups(whole_column, averages=False) != _groups(whole_column, averages=True):
+        return  # one below the last group may be over all of them
     labels = [n.claim.where.row for n in whole_column if n.claim.where.row]
     rows = [n for n in whole_column if _row_name(n) not in NAMES]
     if not where.column or len(set(labels)) < len(rows):
@@ -269,6 +271,12 @@ def _count_told(caption: str, heading: str) -> int | None:
     counts = "|".join([*COUNTS, r"\d+"])
     said = re.search(rf"{re.escape(name)}\W[^,;]{{0,40}}?\b(?:over|of|across|on) (?:all |the )*({counts})\b", text)
     return None if said is None else COUNTS.get(said[1]) or int(said[1])
+
+
+def _groups(column: list[Number], averages: bool) -> set[str]:
+    """The groups of rows with an average of their own, or all groups."""
+    rows = [n.claim.where.row for n in column if (_row_name(n) in NAMES) == averages]
+    return {row.rpartition(" / ")[0] for row in rows} - {""}
 
 
 def _row_name(number: Number) -> str:

@@ -226,7 +226,7 @@ class Columns:
             level = self._level(column) or 0
             known = self._named_beside(level)
             if self.told is not None:
-                shown = conflict or any(facts.fields.get("metric") == self.told for facts in known)
+                shown = conflict or any(_is_alike(facts.fields.get("metric", ""), self.told) for facts in known)
             else:
                 shown = bool(known) or conflict or (bool(arrows) and not averaged)
             text = column.levels[level][0]
@@ -292,6 +292,12 @@ def _is_named_metric(facts: Facts) -> bool:
         metric is not None and not metric.is_cost and not _is_rank(facts) and not facts.role and not facts.is_average
         and not {"task", "aggregation"} & set(facts.fields)
     )  # fmt: skip
+
+
+def _is_alike(a: str, b: str) -> bool:
+    """Whether two names are of one metric: `error` and `error rate`."""
+    one, other = set(a.lower().split()), set(b.lower().split())
+    return bool(one and other) and (one <= other or other <= one)
 
 
 def _is_rank(facts: Facts) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from leaderboard.checks.runner import check_claims
+from leaderboard.claims import load
 from leaderboard.claims.importers import import_text
 
 CORNERS = {
@@ -60,3 +62,24 @@ def test_whole_numbers_behind_a_method_are_results(latex_table):
     rows = "Method & Score & A \\\\ \\midrule\nDQN & 96 & 1.5 \\\\ PPO & 192 & 2.5 \\\\ SAC & 336 & 3.5 \\\\"
     result = latex_table(rows, 2, "Returns.")
     assert [claim.printed for claim in result.claims] == ["96", "1.5", "192", "2.5", "336", "3.5"]
+
+
+def test_an_average_below_the_last_group_of_rows_is_not_taken_for_that_of_the_group(tmp_path):
+    """It is the mean of all four rows; where every group has its own, each is held against its group."""
+    groups = (
+        r"\multicolumn{3}{l}{Gym} \\ hopper & 50.0 & 60.0 \\ walker & 70.0 & 80.0 \\ %s"
+        r"\multicolumn{3}{l}{Adroit} \\ pen & 10.0 & 30.0 \\ door & 20.0 & 40.0 \\ Average & %s \\"
+    )
+    for own, last, told in (("", "37.5 & 52.5", 0), (r"Average & 60.0 & 70.0 \\", "95.0 & 35.0", 1)):
+        path = tmp_path / f"paper{told}.tex"
+        body = r"Task & A & Ours \\ \hline " + groups % (own, last)
+        path.write_text(
+            rf"\begin{{table}}\caption{{Returns.}}\begin{{tabular}}{{lcc}}{body}\end{{tabular}}\end{{table}}"
+        )
+        findings = check_claims([load(str(path))], ["AVG", "AVG-RANGE"]).findings
+        assert len(findings) == told
+
+
+def test_an_unknown_heading_beside_the_metric_of_the_caption_in_another_word_is_a_metric(latex_table):
+    rows = "Method & Error & Foo \\\\ \\midrule\nA & 20.1 & 5.0 \\\\"
+    assert [claim.scope.metric for claim in latex_table(rows, 2, "Error rates.").claims][1] == "Foo"
