@@ -6,6 +6,7 @@ when the numbers themselves bear it out; otherwise the line is listed as unread.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ UNSUPPORTED = (
     "a difference that the numbers beside it do not give; say `deltas: {its heading: heading of its number}` and "
     "`baseline:` in the mapping, or skip it"
 )
+LOSS = re.compile(r"\b(drop|degradation|gap|loss|decrease|decline|change)s?\b")
+"""Headings of differences that are printed positive where the number falls, and say nothing of which way is better."""
 Pick = Literal["", "best", "worst", "underlined", "previous"]
 PICKS: tuple[Pick, ...] = ("best", "worst", "underlined")
 EXPRESSIBLE = ("method", "task")
@@ -192,16 +195,18 @@ class _Binder:
         said = {key: theirs.get(key) for key in EXPRESSIBLE if mine.get(key) != theirs.get(key)}
         if base is value:
             said = {"method": mine.get("method")}
+        turned = reading.mode in (Mode.REVERSED, Mode.REVERSED_RELATIVE)
+        loss = turned and LOSS.search(self.line.heading.lower()) is not None
         stated = Delta(
             printed=draft.number.printed,
             baseline=said.get("method"),
             task=said.get("task"),
             to=self.rule,
             relative=reading.mode is Mode.RELATIVE or reading.mode is Mode.REVERSED_RELATIVE,
-            inferred=not self._is_named(reading),
+            inferred=loss or not self._is_named(reading),
         )
         value.deltas.append(stated)
-        if reading.mode in (Mode.REVERSED, Mode.REVERSED_RELATIVE) and value.facts.direction == "unknown":
+        if turned and not loss and value.facts.direction == "unknown":
             value.facts = replace(value.facts, direction="min")
         return ""
 
