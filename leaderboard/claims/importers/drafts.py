@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from leaderboard.claims.importers import captions, conditions, words
-from leaderboard.claims.importers.facts import Facts
+from leaderboard.claims.importers.facts import Facts, relative_cost
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.mentions import directions_in, metric_named
@@ -134,6 +134,8 @@ def baseline_named(caption: str, names: list[str]) -> str | None:
 def finish(drafts: list[Draft], context: Context, entry: TableMapping) -> list[Claim]:
     """One claim per draft, in order."""
     for draft in drafts:
+        if draft.number.percent and draft.facts.metric is not None and draft.facts.metric.is_cost:
+            draft.facts = relative_cost(draft.facts)
         draft.facts = _complete(draft.facts, context.facts)
     shares = _share_units(drafts)
     styled = any(draft.number.style.bold or draft.number.style.underline for draft in drafts)

@@ -132,3 +132,11 @@ def _outer(head: str) -> Facts:
     if words.is_dataset(head):
         return Facts(fields={"task": head})
     return Facts(residual=head)
+
+
+def relative_cost(facts: Facts) -> Facts:
+    """`FLOPs ↓ (%)` may be what is left or what was saved, so that nothing says which way is better."""
+    name = facts.fields.get("metric", "")
+    if facts.direction == "max" or name.endswith(" ratio"):
+        return facts
+    return replace(facts, fields={**facts.fields, "metric": f"{name} ratio"}, direction="unknown")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from leaderboard.claims.importers import captions, words
-from leaderboard.claims.importers.facts import Facts, facts_of
+from leaderboard.claims.importers.facts import Facts, facts_of, relative_cost
 from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.importers.layout import Block, Readings
 from leaderboard.claims.importers.mapping import TableMapping
@@ -37,8 +37,8 @@ class Labels:
         cost = words.quantity_of(text) if kind in ("task", "metric") and facts.role is None else None
         if cost is not None and (facts.metric is None or facts.metric.is_cost):
             facts = Facts({"metric": cost.name}, cost, direction=facts.direction, percent=facts.percent)
-        if facts.metric is not None and facts.metric.is_cost:
-            facts = _relative_cost(text, facts)
+        if facts.metric is not None and facts.metric.is_cost and facts.percent:
+            facts = relative_cost(facts)
         plain = facts.metric is None and not facts.parts
         if plain and (kind == "metric" or (kind in ("method", "model") and facts.role != "delta")):
             facts = replace(named(text, kind), role=facts.role)
@@ -92,13 +92,6 @@ class Labels:
         ]
         whole = sum(any(abs(total - one) <= one / 200 for one in (1, 100)) for total in sums)
         return bool(sums) and whole * 2 >= len(sums)
-
-
-def _relative_cost(text: str, facts: Facts) -> Facts:
-    """`FLOPs ↓ (%)` may be what is left or what was saved, so that nothing says which way is better."""
-    if not facts.percent or words.label_of(text).direction == "max":
-        return facts
-    return replace(facts, fields={**facts.fields, "metric": f"{facts.fields['metric']} ratio"}, direction="unknown")
 
 
 def named(text: str, kind: str) -> Facts:

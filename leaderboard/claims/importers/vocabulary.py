@@ -51,6 +51,7 @@ QUANTITIES = alternatives(
     r"(compression|pruning|sparsity|keep|reduction) (ratio|rate)|sparsity|(tunable|trainable|added|extra|learnable)"
     r"( param(eter)?s?\.?)?",
     r"(train(ing)?|fine-?tuning|labell?ed|extra) (data|images|samples|tokens)",
+    r"(# ?|(number|no|num) of )\w[\w -]{0,30}",
     r"(# ?|(number|no|num) of |total )?((1\^?st|1\^?\{st\}|first|top|win|best)[ -]?)?(place )?(counts?|wins)",
 )
 """What a method costs or is given, whatever metric the caption names."""

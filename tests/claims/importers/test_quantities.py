@@ -109,3 +109,13 @@ def test_a_metric_word_of_other_numbers_or_with_an_arrow_is_a_metric(latex_table
     rows = f"Method & {heading} & KR & Spleen \\\\ \\midrule\nA & {a} & 68.6 & 86.7 \\\\ B & {b} & 81.3 & 91.1 \\\\"
     result = latex_table(rows, 3, "Dice (\\%) of organs.")
     assert result.claims[0].scope.metric in ("KL", "loss")
+
+
+def test_a_cost_whose_cells_say_percent_has_no_direction(latex_table):
+    rows = "Method & Top-1 & FLOPs $\\downarrow$ \\\\ \\midrule\nA & 61.0 & 35.0\\% \\\\ Ours & 64.1 & 40.4\\% \\\\"
+    assert columns(latex_table(rows, 2, "Pruning."))[1] == ("FLOPs ratio", "unknown")
+
+
+def test_a_row_of_counts_has_no_share_of_the_caption(latex_table):
+    rows = "Dataset & BPR & Ours \\\\ \\midrule\nBeauty & 0.05 & 0.06 \\\\ \\# users & 22363 & 22363 \\\\"
+    assert [claim.scope.metric for claim in latex_table(rows, 2, "NDCG@10.").claims][2:] == ["# users"] * 2
