@@ -62,7 +62,10 @@ _CHANGE_OF = rf"rel(?:\.|ative) (?:\w+ ){{0,3}}{_CHANGES}"
 
 def defines_as_relative(caption: str, name: str) -> bool:
     """Whether a caption says that a heading is a relative change: `WERR is the relative WER reduction (%) over A`."""
-    text, name = " ".join(caption.lower().split()), re.escape(name.lower())
+    text = " ".join(caption.lower().split())
+    if "rel" not in text or name.lower() not in text:
+        return False
+    name = re.escape(name.lower())
     said = rf"(?<!\w){name}\)? ?(?:is|are|denotes?|means|stands for|indicates|gives|shows|reports|[:=])"
     behind = rf"{said} (?:the )?(?:average |mean )?{_CHANGE_OF}"
     return re.search(rf"{behind}|{_CHANGE_OF} ?\( ?{name} ?\)", text) is not None
