@@ -213,7 +213,7 @@ class Columns:
 
     def _sizes(self, column: int) -> list[float]:
         found = [number for row in self.block.rows for number in self.readings.at(row, column).numbers]
-        return [abs(float(number.printed)) for number in found if number.finite]
+        return [abs(float(number.printed)) for number in found if number.has_value]
 
     def _own_metrics(self) -> None:
         """Where the headings of a block are metrics, one that no word explains is a metric of its own."""

@@ -88,7 +88,9 @@ class Labels:
         rows = self.block.rows
         pairs = [(self.readings.at(row, right).numbers, self.readings.at(row, wrong).numbers) for row in rows]
         sums = [
-            Decimal(a[0].printed) + Decimal(b[0].printed) for a, b in pairs if a and b and a[0].finite and b[0].finite
+            Decimal(a[0].printed) + Decimal(b[0].printed)
+            for a, b in pairs
+            if a and b and a[0].has_value and b[0].has_value
         ]
         whole = sum(any(abs(total - one) <= one / 200 for one in (1, 100)) for total in sums)
         return bool(sums) and whole * 2 >= len(sums)

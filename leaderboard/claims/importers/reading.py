@@ -25,6 +25,11 @@ class Number:
     finite: bool = True
     """False for `NaN`, `∞`, `diverged` and their like."""
 
+    @property
+    def has_value(self) -> bool:
+        """Whether `printed` is a finite number."""
+        return self.finite and bool(self.printed)
+
 
 @dataclass(slots=True)
 class Reading:

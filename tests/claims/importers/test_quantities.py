@@ -111,6 +111,17 @@ def test_a_metric_word_of_other_numbers_or_with_an_arrow_is_a_metric(latex_table
     assert result.claims[0].scope.metric in ("KL", "loss")
 
 
+def test_a_missing_part_of_a_pair_among_such_names_is_no_number(latex_table):
+    rows = "Method & KL & KR & Spleen \\\\ \\midrule\nA & 77.8 & 68.6 / -- & 86.7 \\\\ B & 85.7 & -- / 81.3 & 91.1 \\\\"
+    result = latex_table(rows, 3, "Dice (\\%) of organs.")
+    assert {claim.printed for claim in result.claims if claim.printed} >= {"77.8", "85.7", "86.7", "91.1"}
+
+
+def test_accuracies_and_errors_with_missing_parts_are_read(latex_table):
+    rows = "Method & Accuracy & Error \\\\ \\midrule\nA & 77.8 / -- & 22.2 / -- \\\\ B & -- / 81.3 & -- / 18.7 \\\\"
+    assert latex_table(rows, 2, "Clean / corrupted.")
+
+
 def test_a_cost_whose_cells_say_percent_has_no_direction(latex_table):
     rows = "Method & Top-1 & FLOPs $\\downarrow$ \\\\ \\midrule\nA & 61.0 & 35.0\\% \\\\ Ours & 64.1 & 40.4\\% \\\\"
     assert columns(latex_table(rows, 2, "Pruning."))[1] == ("FLOPs ratio", "unknown")
