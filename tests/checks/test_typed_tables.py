@@ -191,3 +191,19 @@ def test_bold_does_not_assert_that_rows_compete(tmp_path: Path) -> None:
 def test_coverage_names_what_was_missing(tmp_path: Path) -> None:
     report = checked(tmp_path, table("Accuracy (\\%).", "Model & A", "X & 60.0", "Y & 66.2"))
     assert report.tallies["GRIM-ACC"].untestable == {"the number of evaluated items (N) is not stated": 2}
+
+
+@pytest.mark.parametrize("heading", ["Sum", "TPS", "Avg. length", "Rating"])
+def test_a_column_of_another_quantity_is_not_held_to_the_captions_metric(tmp_path: Path, heading: str) -> None:
+    rows = (f"Model & AIME & MATH & {heading}", "Base & 30.0 & 82.4 & 5214", "Ours & 36.7 & 86.0 & 3870")
+    assert told(checked(tmp_path, table("Accuracy (\\%) on benchmarks.", *rows))) == set()
+
+
+def test_one_impossible_number_among_possible_ones_is_an_error(tmp_path: Path) -> None:
+    rows = ("Model & AIME & MATH", "Base & 30.0 & 824.1", "Ours & 36.7 & 86.0", "Third & 31.0 & 85.0")
+    assert ("DOMAIN", "error") in told(checked(tmp_path, table("Accuracy (\\%) on benchmarks.", *rows)))
+
+
+def test_a_column_that_names_its_metric_is_held_to_it_throughout(tmp_path: Path) -> None:
+    rows = ("Model & MATH & Accuracy (\\%)", "Base & 30.0 & 5214", "Ours & 36.7 & 3870")
+    assert ("DOMAIN", "error") in told(checked(tmp_path, table("Results.", *rows)))

@@ -24,7 +24,8 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Formula: the interval of the value must meet the range. Scale: a warning when one column of a proportion holds
     values up to 1 with more decimals than all others, which are more than five times as large; one finding for a row.
     Source: definitions; HF model cards that mix 20.90 and 0.412.
-    Power: complete for the metrics known by name. Blind spot: other metrics; a column all in one wrong scale.
+    Power: complete for the metrics known by name. Blind spot: other metrics; a column all in one wrong scale; a row or
+    column whose heading names no metric and most of whose numbers are outside the range of the caption's.
     """
     for number in evidence.numbers:
         low, high = limits(number, heading(evidence, number))
@@ -36,6 +37,8 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         verdict, policy = judge(partial(_allowed, number, low, high), number.claim.rounding)
         if verdict is Verdict.PASS:
             tally.ok()
+        elif _is_another_quantity(evidence, number):
+            tally.skip("the heading does not name the caption's metric, and its numbers are not of it")
         else:
             yield _outside(number, low, high, verdict, policy)
     yield from _mixed(evidence)
@@ -46,6 +49,23 @@ RELATIVE = re.compile(
     r"\b(performance|accuracy) (retention|recovery|ratio)|\bretained\b"
 )
 """Words of captions that make another quantity of a bounded one."""
+
+
+def _is_another_quantity(evidence: Evidence, number: Number) -> bool:
+    """Whether a row or column such as `Sum` or `Steps` has the caption's metric for want of another.
+
+    Its own heading does not name that metric, and two numbers at least, half of them or more, cannot be of it.
+    """
+    where = number.claim.where
+    if where.table not in evidence.set.captions:
+        return False
+    measured = family(measure(number.claim))
+    lines = ((where.column, heading(evidence, number)), (where.row, evidence.by_row[(where.table, where.row)]))
+    for label, line in lines:
+        outside = sum(not is_possible(evidence, other) for other in line)
+        if outside >= 2 and 2 * outside >= len(line) and all(family(part) != measured for part in label.split(" / ")):
+            return True
+    return False
 
 
 def limits(number: Number, column: list[Number]) -> tuple[int | None, int | None]:
