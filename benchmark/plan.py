@@ -6,13 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from benchmark.cell import Cell
 from benchmark.errors import PluginError, UsageError
 from benchmark.identity import hash_resolved, resolved_cell
 from benchmark.initializer import Initializer
+from benchmark.patterns import meant
 from benchmark.registry import Registry
 from benchmark.spec.load import LoadedExperiment, load_experiment
 from benchmark.spec.models import Experiment
@@ -193,7 +193,7 @@ def build_plan(
 
 def named(name: str, globs: Sequence[str]) -> bool:
     """Whether a name matches one of the patterns; without any, every name does."""
-    return not globs or any(fnmatchcase(name, glob) for glob in globs)
+    return not globs or meant(name, globs)
 
 
 def nothing_selected(loaded: LoadedExperiment, chosen: Selection) -> str:
@@ -298,11 +298,7 @@ def left_out(experiment: Experiment, task: str, initializer: str, seed: int) -> 
 
 def matches(rule: Any, task: str, initializer: str, seed: int) -> bool:
     """Whether a rule means a cell."""
-    return (
-        any(fnmatchcase(task, glob) for glob in rule.task)
-        and any(fnmatchcase(initializer, glob) for glob in rule.initializer)
-        and (not rule.seed or seed in rule.seed)
-    )
+    return meant(task, rule.task) and meant(initializer, rule.initializer) and (not rule.seed or seed in rule.seed)
 
 
 def obstacle(task: ResolvedTask, initializer: ResolvedInitializer) -> tuple[Action, str] | None:

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.errors import UsageError
 from benchmark.parameters import Metric
+from benchmark.patterns import meant
 from leaderboard import ranking
 from leaderboard.aggregate import Grid, Group, Layout, TaskFacts
 from leaderboard.digest import digest
@@ -180,7 +180,7 @@ def chosen(names: Sequence[str], globs: Sequence[str], kind: str) -> list[str]:
 
 def matching(names: Sequence[str], globs: Sequence[str]) -> list[str]:
     """Names that match a glob, in their own order."""
-    return [name for name in names if any(fnmatchcase(name, glob) for glob in globs)]
+    return [name for name in names if meant(name, globs)]
 
 
 def _progress(groups: Sequence[Group]) -> tuple[int, dict[str, int]]:
@@ -268,7 +268,7 @@ def _of_tables(published: PublishedLookup, tables: Sequence[str]) -> PublishedLo
 
     def lookup(task: str, initializer: str, metric: str, values: Mapping[int, float]) -> tuple[Published, ...]:
         found = published(task, initializer, metric, values)
-        return tuple(item for item in found if any(fnmatchcase(item.table, glob) for glob in tables))
+        return tuple(item for item in found if meant(item.table, tables))
 
     return lookup
 

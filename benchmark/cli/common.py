@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from benchmark.registry import Registry
 
     SeedsBase = click.ParamType[tuple[int, ...]]
@@ -165,11 +168,18 @@ def strict(value: Any) -> Any:
     return str(value)
 
 
-def console(*, stderr: bool = False) -> Any:
-    """A rich console; colour is off when NO_COLOR is set or the output is no terminal (rich's own rule)."""
+def console(*, stderr: bool = False) -> Console:
+    """The one rich console: texts are no markup, colour is off with NO_COLOR, and only a terminal is a terminal.
+
+    FORCE_COLOR, which many CI systems set, would have a live table repainted into a log.
+    """
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, no_color="NO_COLOR" in os.environ or None)
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        file=stream, markup=False, emoji=False, highlight=False, force_terminal=stream.isatty(),
+        no_color="NO_COLOR" in os.environ or None,
+    )  # fmt: skip
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
@@ -181,11 +191,10 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], *, title
         return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(*headings, title=title, box=SIMPLE_HEAD, title_justify="left")
     for row in text_rows:
-        table.add_row(*(Text(item) for item in row))
+        table.add_row(*row)
     screen.print(table)
 
 

@@ -45,10 +45,15 @@ def data_sets() -> Iterator[Answer]:
     from benchmark.cli.data import REMOVED, left_behind, line_of
     from benchmark.execution.doctor import Answer
     from tasks.data import data_root, names
+    from tasks.data.places import VARIABLE
 
     lines = [line_of(name, None) for name in names()]
     prepared = [line["name"] for line in lines if line["state"] == "prepared"]
-    yield Answer("data", "ok", f"{', '.join(prepared) or 'no data set'} prepared in {data_root()}")
+    found = f"{', '.join(prepared) or 'no data set'} prepared in {data_root()}"
+    if data_root().parts[:1] == ("~",):
+        yield Answer("data", "note", f"{found}; this user has no home folder", f"name a place with {VARIABLE}")
+    else:
+        yield Answer("data", "ok", found)
     for line in lines:
         if line["state"] == "unreadable":
             yield Answer("data", "problem", line["missing"])

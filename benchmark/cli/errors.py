@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
-from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import click
 
 from benchmark import __version__
+from benchmark.cli.output import OutputLostError, careful_streams
 from benchmark.errors import BenchError, ExitCode
-
-Result = TypeVar("Result")
 
 
 def guarded(command: click.Command, args: list[str] | None = None, **extra: Any) -> NoReturn:
@@ -21,32 +18,34 @@ def guarded(command: click.Command, args: list[str] | None = None, **extra: Any)
 
     A command says its own exit code by returning an int (None means 0).
     """
+    with careful_streams():
+        code = ending(command, args, extra)
+    sys.exit(code)
+
+
+def ending(command: click.Command, args: list[str] | None, extra: dict[str, Any]) -> int:
+    """Run a click command, say what went wrong, and return the exit code."""
     try:
         code = command.main(args=args, prog_name="bench", standalone_mode=False, **extra)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
-        code = ExitCode.USAGE
+        return ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
-        code = ExitCode.INTERRUPTED
+        return ExitCode.INTERRUPTED
+    except OutputLostError as error:
+        if error.reader_left:
+            return ExitCode.COMPLETE
+        click.echo(f"Error: {error}", err=True)
+        return ExitCode.INTERNAL
     except BenchError as error:
         click.echo(f"Error: {error}", err=True)
-        code = error.exit_code
+        return error.exit_code
     except Exception:
         report_bug()
-        code = ExitCode.INTERNAL
-    sys.exit(int(code) if isinstance(code, int) else 0)
-
-
-def ending_quietly(action: Callable[[], Result]) -> Result | ExitCode:
-    """What `action` returns; success and silence when the reader of our output (`| head`) has gone."""
-    try:
-        result = action()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter's last flush goes
-        return ExitCode.COMPLETE
-    return result
+        return ExitCode.INTERNAL
+    return int(code) if isinstance(code, int) else 0
 
 
 def report_bug() -> None:

@@ -130,12 +130,11 @@ def show(board: Leaderboard, format: str, output: Path | None, show_values: bool
 
 
 def write(output: Path, text: str) -> None:
-    """Write a file as a whole. Raises UsageError."""
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error}") from None
+    """Write a file that is there whole or as it was. Raises StoreWriteError."""
+    from benchmark.store.layout import whole
+
+    with whole("the output", output) as draft:
+        draft.write_text(text, encoding="utf-8")
     click.echo(f"wrote {output}", err=True)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
 from typing import Any
 
 import click
 
 from benchmark import __version__
-from benchmark.cli.errors import ending_quietly, guarded
+from benchmark.cli.errors import guarded
+from benchmark.cli.output import Output
 from benchmark.errors import PluginError
 
 VERBS: dict[str, tuple[str, str]] = {
@@ -33,6 +35,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "new": ("benchmark.cli.new", "Write a starting file for a task, an initialiser or a spec."),
     "doctor": ("benchmark.cli.doctor", "Check this machine, the installation and the store."),
 }
+WORKING = ("run", "rerun", "merge", "import", "export", "data", "new")
+"""Verbs of which what they do matters, and not what they print: they end by their result, read or unread."""
 
 
 class VerbGroup(click.Group):
@@ -43,9 +47,6 @@ class VerbGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return load_verb(cmd_name) if cmd_name in VERBS else None
-
-    def invoke(self, ctx: click.Context) -> Any:
-        return ending_quietly(lambda: super(VerbGroup, self).invoke(ctx))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of verbs, without importing one of them."""
@@ -60,6 +61,8 @@ class VerbGroup(click.Group):
             near = difflib.get_close_matches(name, VERBS, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else f" Commands: {', '.join(VERBS)}."
             raise click.UsageError(f"No such command '{name}'.{hint}", ctx)
+        if name in WORKING and isinstance(sys.stdout, Output):
+            sys.stdout.let_work_go_on()
         return super().resolve_command(ctx, args)
 
 

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
 
 from benchmark.cell import Cell
@@ -15,6 +14,7 @@ from benchmark.cost.devices import Device
 from benchmark.cost.rates import Rates
 from benchmark.cost.work import Work
 from benchmark.parameters import Budget
+from benchmark.patterns import meant
 from benchmark.plan import Plan
 from benchmark.train.grouping import shape_key, stack_key
 
@@ -227,9 +227,7 @@ def tables_of(plan: Plan, wanted: Mapping[str, Cell]) -> dict[str, dict[str, Cel
 
 
 def _in(cell: Cell, tasks: Sequence[str], initializers: Sequence[str]) -> bool:
-    return any(fnmatchcase(cell.task_name, glob) for glob in tasks) and any(
-        fnmatchcase(cell.initializer_name, glob) for glob in initializers
-    )
+    return meant(cell.task_name, tasks) and meant(cell.initializer_name, initializers)
 
 
 def total(title: str, ids: Mapping[str, Cell], tasks: Sequence[TaskCost]) -> Total:

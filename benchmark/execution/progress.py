@@ -156,17 +156,12 @@ class Live(Screen):
     def cell(self, ended: Ended, *, last: bool) -> None:
         """Only failures get a line; the table counts the rest."""
         if ended.error:
-            self._print(sentence(self.board, ended))
+            self._console.print(sentence(self.board, ended))
 
     def note(self, text: str) -> None:
         """A line above the table, and the table's heading until the next one."""
         self._doing = text
-        self._print(text)
-
-    def _print(self, text: str) -> None:
-        from rich.text import Text
-
-        self._console.print(Text(text))
+        self._console.print(text)
 
     def _paint(self) -> RenderableType:
         beats = [beat for beat in self._store.heartbeats() if beat.run_id == self._run_id]
@@ -281,4 +276,4 @@ def metric_now(row: Row, beats: Sequence[Heartbeat]) -> str:
 def is_metric_of(name: str, row: Row) -> bool:
     """Whether a heartbeat's `accuracy@2048 (mask)` is the row's metric."""
     metric, _, initializer = name.partition(" (")
-    return metric.partition("@")[0] == row.metric.name and initializer == f"{row.initializer})"
+    return row.metric.name in (metric, metric.rpartition("@")[0]) and initializer == f"{row.initializer})"

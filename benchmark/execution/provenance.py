@@ -43,8 +43,11 @@ def environment(threads: int, device: str) -> dict[str, Any]:
 
 
 def without_home(word: str) -> str:
-    """A command line word with the home folder written as `~`."""
-    home = str(Path.home())
+    """A command line word with the home folder, if there is one, written as `~`."""
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # neither HOME nor a passwd entry
+        return word
     return word.replace(home, "~") if len(home) > 1 else word
 
 

@@ -171,7 +171,7 @@ def utc_now() -> str:
 
 def primary_of(metrics: Mapping[str, float], primary: str) -> tuple[str, float] | None:
     """Name and value of the primary metric; on the curve it may be of a sample of n examples, `accuracy@n`."""
-    return next(((name, value) for name, value in metrics.items() if name.partition("@")[0] == primary), None)
+    return next(((name, value) for name, value in metrics.items() if primary in (name, name.rpartition("@")[0])), None)
 
 
 class Beats:

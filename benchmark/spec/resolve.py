@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
 from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, SpecError, UsageError
 from benchmark.initializer import Initializer
+from benchmark.patterns import meant
 from benchmark.registry import Kind, Registry, names_in
 from benchmark.spec.catalog import Catalog, SpecFile, SpecKind, shown_path
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source
@@ -273,7 +273,7 @@ class Resolver:
         """Note each pattern that matches none of the known names."""
         for pattern in value.elements() if known else []:
             text = pattern.value
-            if isinstance(text, str) and not any(fnmatchcase(name, text) for name in known):
+            if isinstance(text, str) and not any(meant(name, [text]) for name in known):
                 self.note(pattern.mark, f"'{text}' matches no {key.rstrip('s')} of this experiment{hint(text, known)}")
 
     # --- specs and families ------------------------------------------------------------------------------------
@@ -327,7 +327,7 @@ def metric_names(name: str, task: Task) -> list[str]:
     """What a task reports.
 
     Raises:
-        PluginError: its family cannot say, or it reports nothing.
+        PluginError: its family cannot say, or it reports nothing, or two things by one name.
     """
     try:
         names = [metric.name for metric in task.metrics()]
@@ -335,6 +335,8 @@ def metric_names(name: str, task: Task) -> list[str]:
         raise PluginError(f"the metrics of task '{name}' fail with {type(error).__name__}: {error}") from error
     if not names:
         raise PluginError(f"task '{name}' reports no metric")
+    if twice := next((metric for metric in names if names.count(metric) > 1), None):
+        raise PluginError(f"task '{name}' reports two metrics called '{twice}'; name them apart")
     return names
 
 
@@ -395,7 +397,7 @@ def applies(when: When, task: ResolvedTask, profile: str) -> bool:
     """Whether an override is for this task."""
     names = {task.name, task.spec.name}
     return (
-        any(fnmatchcase(name, glob) for name in names for glob in when.task)
-        and any(fnmatchcase(task.spec.family, glob) for glob in when.family)
-        and any(fnmatchcase(profile, glob) for glob in when.profile)
+        any(meant(name, when.task) for name in names)
+        and meant(task.spec.family, when.family)
+        and meant(profile, when.profile)
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from benchmark.errors import StoreError
 from benchmark.identity import hash_resolved
 from benchmark.store import execution, runs, schema, shards
-from benchmark.store.layout import SHARD_NAME, digest, new_attempt_id, storing, temporary, write_bytes
+from benchmark.store.layout import SHARD_NAME, digest, new_attempt_id, storing, whole, write_bytes
 from benchmark.store.selection import Attempt
 from benchmark.store.shards import DamagedError, Shard
 from benchmark.store.store import Store
@@ -260,16 +260,12 @@ def export_records(store: Store, path: Path) -> int:
 
     remaining = {attempt[:2] for attempt in store.attempts()}
     total = len(remaining)
-    with storing("the records", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = temporary(path.parent, path.name)
-        try:
-            with pq.ParquetWriter(draft, schema.arrow_schema(), compression="zstd", write_page_checksum=True) as writer:
-                for shard in store.shards().shards:
-                    table = _rows(_read(shard), remaining)
-                    remaining -= set(zip(table["cell_id"].to_pylist(), table["attempt_id"].to_pylist(), strict=True))
-                    writer.write_table(table)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+    with (
+        whole("the records", path) as draft,
+        pq.ParquetWriter(draft, schema.arrow_schema(), compression="zstd", write_page_checksum=True) as writer,
+    ):
+        for shard in store.shards().shards:
+            table = _rows(_read(shard), remaining)
+            remaining -= set(zip(table["cell_id"].to_pylist(), table["attempt_id"].to_pylist(), strict=True))
+            writer.write_table(table)
     return total - len(remaining)

@@ -118,6 +118,33 @@ def storing(what: str, path: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def whole(what: str, path: Path) -> Iterator[Path]:
+    """A file to write to, which becomes `path` when the block ends; until then, and if it fails, all is as before.
+
+    Folders are made; a link stays one, and rights stay what they were. What is no file (a pipe, `/dev/stdout`) is
+    written to itself.
+
+    Raises:
+        StoreWriteError: a full disk, missing rights ...
+    """
+    with storing(what, path):
+        if path.exists() and not path.is_file():
+            yield path
+            return
+        target = path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = temporary(target.parent, target.name)
+        try:
+            yield draft
+            if target.exists():
+                draft.chmod(target.stat().st_mode)
+            draft.replace(target)
+        finally:
+            with suppress(OSError):
+                draft.unlink()
+
+
 def _advice(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "Free some space (or choose another place with --store) and run again."

@@ -7,14 +7,13 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from benchmark.store.layout import storing, temporary
+from benchmark.store.layout import whole
 
 if TYPE_CHECKING:
     import duckdb
@@ -65,8 +64,10 @@ def write_json(result: Result, file: TextIO) -> None:
 
 def write_markdown(result: Result, file: TextIO) -> None:
     """A GitHub table, columns padded."""
-    rows = [[text(value).replace("|", "\\|").replace("\n", "<br>") for value in row] for row in result.rows]
-    headings = list(result.headings)
+    headings, *rows = [
+        [text(value).replace("|", "\\|").replace("\n", "<br>") for value in row]
+        for row in (result.headings, *result.rows)
+    ]
     widths = [max(3, *(len(row[i]) for row in [headings, *rows])) for i in range(len(headings))]
     for row in [headings, ["-" * width for width in widths], *rows]:
         file.write("| " + " | ".join(item.ljust(width) for item, width in zip(row, widths, strict=True)) + " |\n")
@@ -119,16 +120,8 @@ def save(con: duckdb.DuckDBPyConnection, text: str, form: FileFormat, path: Path
 
     Raises duckdb.Error, StoreError (disk full ...).
     """
-    with storing("the result", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = temporary(path.parent, path.name)
-        try:
-            rows = _save_parquet(con, text, draft) if form == "parquet" else _save_text(con, text, form, draft)
-            draft.replace(path)
-        finally:
-            with suppress(OSError):
-                draft.unlink()
-    return rows
+    with whole("the result", path) as draft:
+        return _save_parquet(con, text, draft) if form == "parquet" else _save_text(con, text, form, draft)
 
 
 def _save_text(con: duckdb.DuckDBPyConnection, text: str, form: str, path: Path) -> int:

@@ -24,7 +24,7 @@ from tasks.data.access import reading, writing
 from tasks.data.convert import Progress
 from tasks.data.hashing import file_digest
 from tasks.data.manifest import DatasetInfo, File, Layout, dataset
-from tasks.data.places import data_root, how_to_get
+from tasks.data.places import how_to_get, root_to_fill
 from tasks.data.prepare import quiet
 
 CHUNK = 1 << 18
@@ -58,7 +58,7 @@ def fetch(
     """
     info = dataset(name)
     size = info.side(size)
-    folder = data_root(root) / name / "source"
+    folder = root_to_fill(root) / name / "source"
     for file in fetchable(info, layout, size).files:
         fetch_file(file, folder / file.path, progress)
     return folder

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmark.errors import DataError
+from benchmark.errors import DataError, DataWriteError
 from tasks.data.access import NOWHERE, listing, unreadable
 from tasks.data.manifest import DatasetInfo, dataset
 
@@ -62,8 +62,23 @@ def squares(*sizes: int) -> str:
 
 
 def data_root(folder: str | Path | None = None) -> Path:
-    """The folder of all data sets: `folder`, else BENCH_DATA, else ~/.cache/initbench."""
-    return Path(folder or os.environ.get(VARIABLE) or "~/.cache/initbench").expanduser()
+    """The folder of all data sets: `folder`, else BENCH_DATA, else ~/.cache/initbench.
+
+    For a user without a home folder the sign stays, and nothing is there.
+    """
+    root = Path(folder or os.environ.get(VARIABLE) or "~/.cache/initbench")
+    try:
+        return root.expanduser()
+    except RuntimeError:
+        return root
+
+
+def root_to_fill(folder: str | Path | None = None) -> Path:
+    """`data_root`, for those who write. Raises DataWriteError where there is no home folder to put it in."""
+    root = data_root(folder)
+    if root.parts[:1] == ("~",):
+        raise DataWriteError(f"{root}: this user has no home folder; name another place with --data or {VARIABLE}")
+    return root
 
 
 def is_available(name: str, *, size: int | None = None, root: str | Path | None = None) -> Missing | None:

@@ -20,7 +20,7 @@ from tasks.data.convert import Converted, Progress, convert_images, convert_text
 from tasks.data.detect import Found, detect
 from tasks.data.hashing import file_digest
 from tasks.data.manifest import DatasetInfo, File, dataset
-from tasks.data.places import VERSION, data_root, is_complete
+from tasks.data.places import VERSION, is_complete, root_to_fill
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def prepare(
         sources = sources or images_as_sources(info, found, progress)
     remove_leftovers(info, root)
     key = cache_key(info, found, sources, size)
-    folder = data_root(root) / name / "prepared" / key
+    folder = root_to_fill(root) / name / "prepared" / key
     if is_complete(folder / "meta.json", info, size):
         return Prepared(name, folder, json.loads((folder / "meta.json").read_text(encoding="utf-8")), reused=True)
     with writing(folder.parent):
