@@ -91,7 +91,8 @@ def run_one(check: Check, evidence: StoreEvidence, tally: Tally, wish: Override)
         return []
     threshold = check.threshold if wish.threshold is None else wish.threshold
     part = replace(evidence.without(wish.exceptions), threshold=threshold or 0.0)
-    wished = (overridden(finding, wish) for finding in check.on_store(part, tally))
+    said = (replace(finding, check=check.id) for finding in check.on_store(part, tally))
+    wished = (overridden(finding, wish) for finding in said)
     source, kept_in = str(evidence.store.root), str(evidence.store.root / FILE)
     findings = [
         replace(finding, source=source, path=source, kept_in=kept_in) for finding in wished if finding is not None

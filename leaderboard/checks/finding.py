@@ -68,21 +68,22 @@ class Explanation:
 class Finding:
     """One thing a check has to say."""
 
-    check: str
-    severity: Severity
-    verdict: Verdict
     message: str
     """One sentence with the numbers in it."""
     cells: tuple[Cell, ...] = ()
     arithmetic: str = ""
-    policy: str = ""
-    """Rounding the verdict assumes."""
     explanations: tuple[Explanation, ...] = ()
     """Innocent explanations tried, those that fit first."""
-    nearest: tuple[str, ...] = ()
-    """Values that would be consistent."""
     pattern: str = ""
     """Same for findings of one kind; many of them in one table become one."""
+    severity: Severity = Severity.WARNING
+    verdict: Verdict = Verdict.FAIL
+    check: str = ""
+    """Id of the check; whoever runs it fills it in."""
+    policy: str = ""
+    """Rounding the verdict assumes."""
+    nearest: tuple[str, ...] = ()
+    """Values that would be consistent."""
     source: str = ""
     """Id of the claims, or the store, it is about."""
     path: str = ""

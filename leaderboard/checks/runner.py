@@ -254,7 +254,8 @@ def run_and_match(
     if check.on_claims is None:
         return [], []
     source, path = evidence.set.id, evidence.set.path
-    wished = (overridden(finding, wish) for finding in check.on_claims(evidence, tally))
+    said = (replace(finding, check=check.id) for finding in check.on_claims(evidence, tally))
+    wished = (overridden(finding, wish) for finding in said)
     findings = [replace(pinned(f, evidence), source=source, path=path) for f in wished if f is not None]
     known = [acknowledge(finding, evidence) for finding in findings]
     told = [acknowledge(finding, evidence) if finding.count > 1 else finding for finding in summed_up(known)]

@@ -17,9 +17,9 @@ from leaderboard.checks.numbers import Reported
 from leaderboard.checks.published.counts import grim_power, possible
 from leaderboard.checks.published.differences import agrees
 from leaderboard.checks.published.duplicates import meet
-from leaderboard.checks.published.orders import adds_up
 from leaderboard.checks.registry import find
-from leaderboard.checks.verdicts import judge
+from leaderboard.checks.relation import bare, judge
+from leaderboard.checks.relations import identity
 
 TRIALS = 20_000
 
@@ -86,11 +86,12 @@ def test_edit_of_a_value_with_a_difference_is_found_with_the_computed_power(digi
 def test_edit_of_an_accuracy_with_its_error_is_found_with_the_computed_power(digits: int) -> None:
     chance = random.Random(digits)
     whole = 10 ** (digits - 2)
+    complement = identity("error", "accuracy").on(Fraction(whole))
     found = 0
     for _ in range(TRIALS):
         true = chance.uniform(0, whole)
         slip, error = edited(rounded(true), digits, chance), rounded(whole - true)
-        found += judge(lambda p, a=slip, e=error: adds_up(a, e, whole, p), "nearest")[0] is Verdict.FAIL
+        found += bare(complement, error, slip).judge()[0] is Verdict.FAIL
     assert near(found, power.power(digits, power.EXACT, power.SUM_ALLOWED))
 
 

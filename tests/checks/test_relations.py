@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.checks.finding import Finding, Severity, Verdict
-from leaderboard.checks.published.orders import ORDERS
+from leaderboard.checks.relations import IDENTITIES
 from leaderboard.checks.runner import Report, check_claims
 from leaderboard.claims import load
 from leaderboard.claims.model import Claim, ClaimSet, Delta, Scope, Spread, Where
@@ -260,7 +260,7 @@ ODD = st.one_of(
     st.text(max_size=6),
 )
 OTHERS = ("precision", "recall", "average", "part", "loss", "perplexity", "mse", "accuracy", "error", "sd", "variance")
-ROLES = st.sampled_from([*{rule.less for rule in ORDERS}, *{rule.more for rule in ORDERS}, *OTHERS])
+ROLES = st.sampled_from([*sorted({role for entry in IDENTITIES for role in entry.roles}), *OTHERS])
 
 
 @st.composite

@@ -1,0 +1,440 @@
+"""Metrics of one run that are tied to each other by definition: orders, complements, F-scores, perplexities."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from statistics import median_low
+
+from leaderboard.checks.borne import gathered, support
+from leaderboard.checks.evidence import Evidence, Number, fold
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.metrics import tidied
+from leaderboard.checks.numbers import exactly, show
+from leaderboard.checks.registry import check
+from leaderboard.checks.relation import Case, Relation, Term
+from leaderboard.checks.relations import IDENTITIES, PERPLEXITY, Identity, f_limits, f_measure, order
+from leaderboard.checks.roles import group_of, tidy
+from leaderboard.claims.model import Rounding
+
+# --- applying a relation to numbers -----------------------------------------------------------------------------------
+
+
+def whole_of(numbers: Sequence[Number]) -> Fraction:
+    """What one is printed as: 100 where one of them is a percentage or above one."""
+    fraction = any(n.claim.unit == "fraction" for n in numbers)
+    percent = any(n.claim.unit == "percent" or (not fraction and n.reported.value > 1) for n in numbers)
+    return Fraction(100 if percent else 1)
+
+
+def terms(numbers: Sequence[Number], names: Sequence[str] = ()) -> list[Term]:
+    """Operands in the scale of the first: percentages beside fractions are converted."""
+    units = [n.claim.unit for n in numbers]
+    factors = {("percent", "fraction"): Fraction(100), ("fraction", "percent"): Fraction(1, 100)}
+    told = names or [n.scope.metric or n.claim.role or n.scope.task or n.claim.where.column or "" for n in numbers]
+    return [
+        Term(name, n.reported, cell(n.claim), factors.get((units[0], unit), Fraction(1)))
+        for n, name, unit in zip(numbers, told, units, strict=True)
+    ]
+
+
+def case(relation: Relation, numbers: Sequence[Number], names: Sequence[str] = ()) -> Case:
+    """A relation applied to numbers, the target first."""
+    target, *others = terms(numbers, names)
+    return Case(relation, target, tuple(others))
+
+
+def layout(numbers: Sequence[Number]) -> tuple[str, ...]:
+    """Table and headings: numbers of other rows with the same ones are read alike."""
+    return (numbers[0].claim.where.table, *(n.claim.where.column for n in numbers))
+
+
+def usual(evidence: Evidence, number: Number) -> Fraction | None:
+    """The median of the other numbers under the same heading: what a slip was most likely meant to be near to."""
+    where = number.claim.where
+    under = evidence.by_cell[(where.table, where.column, fold(number.scope.metric))]
+    others = [n.reported.value for n in under if n is not number]
+    return median_low(others) if others else None
+
+
+# --- orders and complements -------------------------------------------------------------------------------------------
+
+
+def _related(evidence: Evidence, id: str) -> Iterator[tuple[Identity, tuple[Number, ...]]]:
+    """Every identity of a check with numbers that it ties together."""
+    for identity in IDENTITIES:
+        if identity.check == id:
+            for numbers in evidence.related(*identity.roles, *identity.beside):
+                yield identity, numbers[: len(identity.roles)]
+    if id == "ORDER":
+        yield from _at_k(evidence)
+
+
+def held(evidence: Evidence, id: str, tally: Tally) -> Iterator[Finding]:
+    """Every identity of a check, held against the numbers of every row that prints its metrics."""
+    found = list(_related(evidence, id))
+    for same in gathered(found, lambda entry: (entry[0].roles, layout(entry[1]))):
+        cases = [case(i.on(whole_of(ns), all(n.claim.n == 1 for n in ns)), ns) for i, ns in same]
+        scale = _scale(cases)
+        for unscaled, (_, numbers) in zip(cases, same, strict=True):
+            tested = _scaled(unscaled, scale)
+            verdict, policy = tested.judge()
+            if verdict is Verdict.PASS:
+                tally.ok()
+                continue
+            near = {id_of(term): usual(evidence, n) for term, n in zip(tested.terms, numbers, strict=True)}
+            slips = list(tested.slips(lambda term, near=near: near.get(id_of(term))))  # type: ignore[misc]
+            swapped = Explanation("the two cells are swapped", "", True)
+            told = [swapped] if len(numbers) == 2 and tested.relation.sign == "≤" else []
+            beside = "" if scale == 1 else f"; the other rows show that the column is times {show(1 / scale)}"
+            yield tested.finding(verdict, policy, [*told, *tested.copies(), *slips], beside=beside)
+
+
+def id_of(term: Term) -> str:
+    """An operand by its place."""
+    return f"{term.cell.where}{term.name}"
+
+
+def _scale(cases: Sequence[Case]) -> Fraction:
+    """A power of ten in which a column of squares is printed, where all but one of the other rows bear it out."""
+    if cases[0].relation.formula != "{0}²" or sum(c.holds() for c in cases) * 2 > len(cases):
+        return Fraction(1)
+    for exponent in (1, 2, 3, 4, -2, -4):
+        scale = Fraction(10) ** -exponent
+        tried = [_scaled(c, scale) for c in cases]
+        hits = [c.implied().meets(c.target.span()) for c in tried]
+        if any(support(hits, [c.chance for c in tried], 6)) and sum(hits) * 2 > len(hits):
+            return scale
+    return Fraction(1)
+
+
+def _scaled(tested: Case, scale: Fraction) -> Case:
+    """The same with the target in another power of ten."""
+    if scale == 1:
+        return tested
+    relation, implied = tested.relation, tested.relation.implied
+    told = f"{relation.formula} × {show(1 / scale)}"
+    new = Relation(relation.pattern, told, lambda *spans: implied(*spans).scale(1 / scale), relation.sign, relation.why)
+    return Case(new, tested.target, tested.others)
+
+
+@check("COMPL", 25, "accuracy and error that do not add up", Severity.ERROR)
+def complement(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """Accuracy and error of one run add up to one hundred percent.
+
+    Formula: |a + e − 100| ≤ u_a + u_e, because each was rounded on its own.
+    Source: huggingface/pytorch-image-models@aa4b5850:results, where 98.648 + 1.351 = 99.999 is sound.
+    Power: of single-digit edits of a four-digit number 92.8 % are found (90.4 % at three digits, 94.2 % at five).
+    Blind spot: an error computed from a wrong accuracy.
+    """
+    yield from held(evidence, "COMPL", tally)
+
+
+@check("ORDER", 24, "two metrics in an impossible order", Severity.ERROR)
+def orders(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """Some metrics of one run are ordered, or tied to each other, by definition.
+
+    Formula: top-1 ≤ top-5 (errors the other way round); EM ≤ F1; EM₁ + EM₂ − 100 ≤ joint EM ≤ min(EM₁, EM₂);
+    joint F1 ≤ min(F1₁, F1₂); MAE ≤ RMSE; RMSE² ≤ MSE; mAP, AP75 ≤ AP50; IoU ≤ Dice ≤ 2 IoU / (1 + IoU); accuracy
+    between sensitivity and specificity; equal scores have equal win rates; for j < k pass@j ≤ pass@k, and likewise R@k,
+    recall@k, hits@k, hit rate, success, accuracy@k and MRR@k. All in `leaderboard/checks/relations.py`.
+    Warnings: accuracy (averages over several classes need not), mean ≤ best, last ≤ best (another metric may have
+    chosen the run), ties. Information: test ≤ train.
+    Source: definitions (joint scores: hotpotqa/hotpot@4c0fa5ea:hotpot_evaluate_v1.py); 569 rows of SQuAD, HotpotQA and
+    CMRC 2018 break none (paperswithcode/sota-extractor:data/tasks); ties: stanford-crfm/helm#4332.
+    Power: violations beyond rounding. Blind spot: columns computed on different subsets or by different scripts.
+    """
+    yield from held(evidence, "ORDER", tally)
+    yield from _ties(evidence, tally)
+
+
+AT_K = re.compile(r"(.*?\b)?(pass|mr|r|recall|hits?|hr|hit rate|success|acc|accuracy|mrr)( ?@ ?|_at_| at )(\d+)")
+"""Metrics that cannot fall when k grows; precision and NDCG can."""
+THRESHOLDS = frozenset({25, 30, 40, 50, 60, 70, 75, 80, 90, 95})
+"""Where both are among these, k may be an overlap in percent, which finds less when it grows."""
+
+
+def _at_k(evidence: Evidence) -> Iterator[tuple[Identity, tuple[Number, ...]]]:
+    """Neighbouring k of one metric and group, with the order they must be in."""
+    index: dict[tuple[str, str], dict[int, list[Number]]] = defaultdict(lambda: defaultdict(list))
+    for number in evidence.numbers:
+        match = AT_K.fullmatch(fold(number.claim.role or number.scope.metric))
+        if match and (group := group_of(number.claim)):
+            index[group, f"{match[1] or ''}{match[2]}@"][int(match[4])].append(number)
+    for (_, name), by_k in index.items():
+        why = "more attempts solve no fewer" if name == "pass@" else "what is among the first j is among the first k"
+        for j, k in pairwise(sorted(by_k)):
+            overlaps = {j, k} <= THRESHOLDS and not name.startswith("pass")
+            if not overlaps and not (name.startswith("acc") and {j, k} == {1, 5}):  # told as top-1 and top-5
+                rule = order(f"{name}{j}", f"{name}{k}", why)
+                yield from ((rule, pair) for pair in evidence.aligned([by_k[j], by_k[k]]))
+
+
+def _ties(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """Rows with equal scores must share their rank or win rate."""
+    pairs = list(evidence.related("score", tidy("win rate")))
+    for rows in gathered(pairs, lambda pair: (pair[0].claim.where.table, pair[0].reported.value)):
+        rates = [rate for _, rate in rows]
+        low, high = (pick(rates, key=lambda n: n.reported.value) for pick in (min, max))
+        if len(rows) < 2 or low.interval().meets(high.interval()):
+            tally.ok()
+            continue
+        value = show(rows[0][0].reported.value)
+        fair = show(sum((r.reported.value for r in rates), Fraction(0)) / len(rates), max(low.reported.decimals, 0))
+        yield Finding(
+            f"{len(rows)} rows tie at {value} but win rates go from {low.reported.text} to {high.reported.text}",
+            (cell(low.claim), cell(high.claim)),
+            f"half a win each gives every one of them the mean, {fair}",
+            (Explanation("the scores differ beyond the printed digits", f"they print as {value}", True),),
+            "ties broken by order",
+            nearest=(fair,),
+        )
+
+
+# --- F-scores ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Triple:
+    """An F-score, or another harmonic mean, with its two parts."""
+
+    score: Number
+    parts: tuple[Number, Number]
+    beta: Fraction = Fraction(1)
+    is_f: bool = True
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """All three, the score first."""
+        return (self.score, *self.parts)
+
+    @property
+    def case(self) -> Case:
+        """The score against the harmonic mean of its parts."""
+        names = ("H", *(n.scope.task or n.scope.metric or n.claim.where.column for n in self.parts))
+        return case(f_measure(self.beta), self.numbers, (f"F{show(self.beta)}", "P", "R") if self.is_f else names)
+
+    @property
+    def above_bound(self) -> Case | None:
+        """The tighter limit that the score breaks under every rounding; None where it keeps both."""
+        whole = self.case
+        broken = [
+            tested
+            for limit, part in zip(f_limits(self.beta), whole.others, strict=True)
+            if not (tested := Case(limit, whole.target, (part,))).holds()
+        ]
+        return min(broken, key=lambda tested: tested.middle, default=None)
+
+    def is_below(self, most: Fraction = Fraction(1)) -> bool:
+        """Whether the score is less than the harmonic mean, by no more than this share of it."""
+        least, high = self.case.implied().lo, self.case.target.span().hi
+        return (1 - most) * least <= high < least
+
+
+F_ROLE = re.compile(r"f(\d*\.?\d+)?")
+
+
+def triples(evidence: Evidence) -> Iterator[Triple]:
+    """Rows that print precision, recall and an F-score."""
+    for group in evidence.groups.values():
+        for role in group if "precision" in group and "recall" in group else ():
+            if match := F_ROLE.fullmatch(role):
+                beta = Fraction(match[1] or 1)
+                for p, r, f in evidence.aligned([group["precision"], group["recall"], group[role]]):
+                    yield Triple(f, (p, r), beta)
+
+
+@check("F-BOUND", 21, "an F-score above what precision and recall allow", Severity.ERROR)
+def f_bound(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """F1 ≤ 2 min(P, R), whatever is averaged: of one confusion matrix, macro, weighted, or a mean over items.
+
+    Formula: F_β ≤ (1 + β²) P and F_β ≤ (1 + β²) R / β², within rounding.
+    Source: luka-group/VideoRLVR#3 (29.4 > 2 × 12.5); dice-group/gerbil#87 (macro F1 outside [P, R] and sound).
+    Power: only scores above twice the smaller of P and R. Blind spot: everything below (see F-HARM).
+    """
+    for triple in triples(evidence):
+        if (tested := triple.above_bound) is None:
+            tally.ok()
+            continue
+        full = triple.case
+        yield tested.finding(*tested.judge(), [_reordered(full), *full.slips()], nearest=_repairs(full), of=full)
+
+
+def _repairs(tested: Case) -> tuple[str, ...]:
+    """What each operand would have to be, the others being right."""
+    needs = ((term.name, tested.needed(term)) for term in tested.terms)
+    return tuple(f"{name} {need}" for name, need in needs if need is not None and not need.startswith("−"))
+
+
+def _reordered(tested: Case) -> Explanation:
+    """Whether the three fit when one of the other columns is the F-score."""
+    f, p, r = tested.terms
+    for a, b, c in ((p, f, r), (r, f, p)):
+        if Case(tested.relation, c, (a, b)).holds():
+            told = f"F of {a.reported.text} and {b.reported.text} is {c.reported.text}"
+            return Explanation("columns in another order", told, True)
+    return Explanation("columns in another order", "no order of the three fits")
+
+
+HEADINGS = {
+    "h": frozenset({"h", "hm", "h-mean", "hmean", "h mean", "h.m.", "harmonic", "harmonic mean", "hos", "h-score"}),
+    "seen": frozenset({"base", "seen", "s", "known", "old", "os*"}),
+    "unseen": frozenset({"new", "novel", "unseen", "u", "unknown", "unk"}),
+}
+"""Headings of a harmonic mean and of its two parts."""
+COUNTED = re.compile(r" ?\b(acc(uracy)?|classes|class|categories|top-?1|domains?|set)\b\.?")
+
+
+def harmonic_means(evidence: Evidence) -> Iterator[Triple]:
+    """Harmonic means of the scores on base and new, or seen and unseen, classes, beside each other or below."""
+    groups: dict[tuple[str, ...], dict[str, list[Number]]] = defaultdict(lambda: defaultdict(list))
+    for number in evidence.numbers:
+        where = number.claim.where
+        *above, leaf = where.column.split(" / ")
+        lines = ((leaf, ("row", where.table, where.row, *above)), (where.row, ("column", where.table, where.column)))
+        for name, key in lines:
+            label = COUNTED.sub("", tidied(name)).strip()
+            if kind := next((kind for kind, names in HEADINGS.items() if label in names), ""):
+                groups[key][kind].append(number)
+    for group in groups.values():
+        if len(group) == 3 and all(len(numbers) == 1 for numbers in group.values()):
+            yield Triple(group["h"][0], (group["seen"][0], group["unseen"][0]), is_f=False)
+
+
+@check("F-HARM", 22, "an F-score or H that is not the harmonic mean of its two parts", Severity.ERROR)
+def f_harmonic(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """F of one confusion matrix is the (weighted) harmonic mean of its precision and recall; so is H of base and new.
+
+    Formula: F_β = (1 + β²) P R / (β² P + R), over the intervals of P and R; H = 2 B N / (B + N) for columns called H,
+    HM or H-mean beside base and new, or seen and unseen. Rows that break F-BOUND are left to it.
+    Severity: a warning, because an average over classes, items or data sets need not obey it. An error where the other
+    rows of the columns bear it out; and where the source says micro or harmonic, or the column is called H, and the
+    number lies above: harmonic means are concave, so a mean of them, over runs or data sets, is never above that of the
+    means. Silent below, where the caption says macro or weighted, where recall equals accuracy in all rows (as weighted
+    recall does), or where all scores of a column lie a little below, as averages of such scores do.
+    Source: van Rijsbergen 1979; khundman/telemanom#54 (0.71 for P = R = 85.5); sebastianruder/NLP-progress#588.
+    Power: an F off by two last digits or more is found. Blind spot: averaging that is not stated.
+    """
+    found = [t for t in triples(evidence) if t.above_bound is None]
+    found += harmonic_means(evidence)
+    for same in gathered(found, lambda triple: layout(triple.numbers)):
+        hits = [triple.case.holds() for triple in same]
+        sure = support(hits, [triple.case.chance for triple in same])
+        averaged = len(same) > 1 and all(triple.is_below(A_LITTLE) for triple in same)
+        for triple, borne_out in zip(same, sure, strict=True):
+            verdict, policy = triple.case.judge()
+            if verdict is Verdict.PASS:
+                tally.ok()
+            elif triple.is_below() and not borne_out and (averaged or is_averaged(evidence, triple)):
+                tally.skip("an average over classes or data sets, which may lie below")
+            else:
+                stated = not triple.is_f or says_micro(evidence, triple.score)
+                yield _not_harmonic(triple, stated, borne_out, verdict, policy)
+
+
+A_LITTLE = Fraction(1, 10)
+"""How far averages of harmonic means lie below the harmonic mean of the averages, as a share, at the most."""
+MICRO = re.compile(r"\b(micro|entity[- ]level|span[- ]level|harmonic)\b")
+AVERAGED = re.compile(r"\b(macro|weighted)\b")
+
+
+def says_micro(evidence: Evidence, number: Number) -> bool:
+    """Whether the source says that the score is of one confusion matrix, and not also that it is an average."""
+    scope, where = number.scope, number.claim.where
+    near = " ".join(fold(text) for text in (scope.metric, scope.aggregation, scope.subset, where.column, where.row))
+    caption = fold(evidence.set.captions.get(where.table, ""))
+    return any(MICRO.search(text) and "macro" not in text for text in (near, caption))
+
+
+def is_averaged(evidence: Evidence, triple: Triple) -> bool:
+    """Whether the caption says that scores are averaged over classes, or recall is the accuracy in every row."""
+    table = triple.score.claim.where.table
+    if AVERAGED.search(fold(evidence.set.captions.get(table))):
+        return True
+    pairs = [(a, r) for a, r in evidence.related("accuracy", "recall") if r.claim.where.table == table]
+    return len(pairs) > 1 and all(a.reported.value == r.reported.value for a, r in pairs)
+
+
+def _not_harmonic(triple: Triple, stated: bool, borne_out: bool, verdict: Verdict, policy: Rounding) -> Finding:
+    tested = triple.case
+    f, p, r = (term.span() for term in tested.terms)
+    above = f.lo > tested.implied().hi
+    told = [
+        Explanation(f"F{show(beta)} instead of F{show(triple.beta)}", "", f_measure(beta).implied(p, r).meets(f))
+        for beta in (Fraction(1), Fraction(1, 2), Fraction(2))
+        if triple.is_f and beta != triple.beta
+    ]
+    told += [Explanation("the arithmetic mean of the two", "", (p + r).scale(Fraction(1, 2)).meets(f))]
+    told += [_reordered(tested), *tested.slips()]
+    if borne_out:
+        told.append(Explanation("a macro average or a mean over items", "the other rows are exactly harmonic"))
+    elif above:
+        where = "only where the three leave out different classes: otherwise it is never above that of the means"
+        told.append(Explanation("a macro average or a mean over items", "" if stated else where, not stated))
+    else:
+        told.append(Explanation("a macro average or a mean over items, runs or data sets", "may lie below", True))
+    if f.hi * 10 < min(p.lo, r.lo):
+        told.append(Explanation("a wrong heading", "F is less than a tenth of both: hardly an F-score of these", True))
+    return tested.finding(
+        verdict,
+        policy,
+        told,
+        severity=Severity.ERROR if borne_out or (stated and above) else Severity.WARNING,
+        nearest=_repairs(tested),
+        pattern="F-scores that are no harmonic mean" if triple.is_f else "H that is no harmonic mean",
+    )
+
+
+# --- perplexity -------------------------------------------------------------------------------------------------------
+
+LARGEST = 700
+"""Losses beyond this have no perplexity anyone prints."""
+PLAUSIBLE = exactly("1.005")
+"""P / e^L up to which unstated runs explain an excess: losses that differ by an sd of 0.1 nats (e^(s² / 2))."""
+
+
+@check("PPL", 28, "a perplexity that is not the exponential of its loss", Severity.WARNING)
+def perplexity(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
+    """Perplexity is e^loss for one run; a mean over runs can only be greater than e^(mean loss).
+
+    Formula: [e^(L − h), e^(L + h)] must meet the interval of P; for a stated n > 1 (Jensen) only P ≥ e^(L − h). Where n
+    is not stated it is taken for one run; an excess of up to 0.5 % (losses with an sd of 0.1 nats) is not testable.
+    Source: Jensen 1906; definitions. Power: a loss to two decimals fixes its perplexity within 0.5 % for one run; for
+    n > 1 only perplexities that are too low are found, and where n is not stated those 0.5 % or more too high.
+    Blind spot: tokens normalised per word or character, label smoothing, auxiliary losses; hence a warning.
+    """
+    for ppl, loss in evidence.related("perplexity", "loss"):
+        if not 0 <= loss.reported.value < LARGEST:
+            tally.skip("no loss of a language model")
+            continue
+        runs = {loss.claim.n, ppl.claim.n} - {None}
+        rule = Relation(PERPLEXITY.pattern, "e^{0}", PERPLEXITY.implied, "=" if runs <= {1} else "≥",
+                        "a mean of exponentials is no less than that of the mean", Severity.WARNING)  # fmt: skip
+        tested = case(rule, (ppl, loss))
+        verdict, policy = tested.judge()
+        implied, printed = tested.implied(), ppl.interval()
+        if verdict is Verdict.PASS:
+            tally.ok()
+        elif not runs and implied.hi < printed.lo <= (implied * PLAUSIBLE).hi:
+            tally.skip("a little too high for one run, and the number of runs is not stated")
+        else:
+            yield tested.finding(verdict, policy, [*_other_losses(tested, known=bool(runs)), *tested.slips()])
+
+
+def _other_losses(tested: Case, known: bool) -> Iterator[Explanation]:
+    """The loss read another way."""
+    (loss,), printed, implied = tested.others, tested.target.span(), tested.implied()
+    for title, base in (("in bits", "0.693147180559945"), ("a logarithm to base ten", "2.302585092994046")):
+        nats = loss.span() * exactly(base)
+        fits = nats.hi <= LARGEST and nats.exp().meets(printed)
+        yield Explanation(f"the loss is {title}", f"about {float(nats.exp().lo):.5g}" if fits else "", fits)
+    if not known and printed.lo > implied.hi:
+        apart = math.sqrt(2 * math.log(printed.lo / implied.hi))
+        told = f"the losses of the runs would need an sd of at least about {apart:.2g} nats"
+        yield Explanation("means over runs that are not stated (Jensen)", told, True)
+    yield Explanation("normalised per word on one side, per token on the other", "", True)

@@ -1,0 +1,320 @@
+"""Relations as data, and the one engine that holds printed numbers against them.
+
+A relation says what its operands imply for one of them, the target. From that alone come the verdict under each
+rounding policy, the arithmetic, the slips of the pen that would mend it, and the values that would be consistent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal
+
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Verdict, ranked
+from leaderboard.checks.numbers import LOOSER, Interval, Reported, exactly, parse, show
+from leaderboard.claims.model import Rounding
+
+Sign = Literal["=", "≤", "≥", "∈"]
+"""∈: the formula is a stretch, and not one value known to some digits."""
+Implied = Callable[..., Interval]
+
+POLICY = {
+    "nearest": "rounded to nearest, ties either way (± 0.5 of the last digit)",
+    "double": "rounded twice (± 0.55 of the last digit)",
+    "truncated": "truncated (up to 1 of the last digit lost)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """`target sign implied(others)`, all in the scale that the target is printed in."""
+
+    pattern: str
+    """What a break of it is called; also the kind by which many findings of a table become one."""
+    formula: str
+    """The implied value as text, `{0}` the first of the other operands."""
+    implied: Implied
+    sign: Sign = "="
+    why: str = ""
+    """Why it must hold, where the formula does not say it."""
+    severity: Severity = Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A printed number as an operand."""
+
+    name: str
+    reported: Reported
+    cell: Cell
+    factor: Fraction = Fraction(1)
+    """What its print is multiplied by to be in the target's scale."""
+
+    def span(self, policy: Rounding | None = None) -> Interval:
+        """Every value that prints like this."""
+        span = self.reported.interval(policy)
+        return span if self.factor == 1 else span.scale(self.factor)
+
+    def __str__(self) -> str:
+        return self.reported.text if self.factor == 1 else show(self.reported.value * self.factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A relation applied to printed numbers, the target first."""
+
+    relation: Relation
+    target: Term
+    others: tuple[Term, ...]
+
+    def implied(self, policy: Rounding | None = None) -> Interval:
+        """What the other operands allow. Raises ZeroDivisionError where they allow everything."""
+        return self.relation.implied(*(term.span(policy) for term in self.others))
+
+    def holds(self, policy: Rounding | None = None) -> bool:
+        """Whether some values that print like these are so related."""
+        try:
+            span, target = self.implied(policy), self.target.span(policy)
+        except (ZeroDivisionError, ValueError):
+            return True
+        if self.relation.sign == "≤":
+            return target.lo <= span.hi
+        return target.hi >= span.lo and (self.relation.sign == "≥" or target.lo <= span.hi)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """All operands."""
+        return (self.target, *self.others)
+
+    @property
+    def exact(self) -> Interval:
+        """What the numbers as they stand imply."""
+        return self.relation.implied(*(exactly(term.reported.value * term.factor) for term in self.others))
+
+    @property
+    def middle(self) -> Fraction:
+        """The implied value of the numbers as they stand (the middle, where they imply a stretch)."""
+        return (self.exact.lo + self.exact.hi) / 2
+
+    @property
+    def chance(self) -> float:
+        """Probability that unrelated numbers of this size and precision would agree by accident."""
+        try:
+            span, target = self.implied(), self.target.span()
+        except (ZeroDivisionError, ValueError):
+            return 1.0
+        values = [float(term.reported.value * term.factor) for term in self.terms]
+        spread = max(max(values) - min(values), abs(values[0]) / 10, 1e-12)
+        return min(1.0, float(span.hi - span.lo + target.hi - target.lo) / spread)
+
+    def judge(self) -> tuple[Verdict, Rounding]:
+        """The verdict, and the policy it holds under."""
+        return judge(self.holds, self.target.reported.rounding)
+
+    def changed(self, term: Term, reported: Reported) -> Case:
+        """The same with another print of one operand."""
+        new = [replace(t, reported=reported) if t is term else t for t in self.terms]
+        return replace(self, target=new[0], others=tuple(new[1:]))
+
+    def needed(self, term: Term) -> str | None:
+        """What one operand would have to print, by Newton's rule; None where nothing near would do."""
+        if term is self.target:
+            value = self.middle
+        else:
+            place, value = self.others.index(term), term.reported.value
+            step = term.reported.ulp
+            for _ in range(6):
+                at, beyond = (self._at(place, x) for x in (value, value + step))
+                if at is None or beyond is None or at == beyond:
+                    return None
+                move = (self.target.reported.value - at) * step / (beyond - at)
+                value = (value + move).limit_denominator(10**12)
+                if abs(move) < step / 1000:
+                    break
+        text = show(value, max(term.reported.decimals, 0))
+        printed = parse(text, term.reported.rounding)
+        return text if printed is not None and self.changed(term, printed).holds() else None
+
+    def _at(self, place: int, value: Fraction) -> Fraction | None:
+        terms = [t.reported.value * t.factor for t in self.others]
+        terms[place] = value * self.others[place].factor
+        try:
+            span = self.relation.implied(*map(exactly, terms))
+        except (ZeroDivisionError, ValueError):
+            return None
+        return (span.lo + span.hi) / 2
+
+    def slips(self, near: Callable[[Term], Fraction | None] = lambda _: None) -> Iterator[Explanation]:
+        """For each operand, the changes of one digit or swaps of two that would mend it."""
+        for term in self.terms:
+            goal = self.middle if term is self.target and self.relation.sign == "=" else near(term)
+            yield slip(term.name, term.reported, lambda other, t=term: self.changed(t, other).holds(), goal)  # type: ignore[misc]
+
+    def copies(self) -> Iterator[Explanation]:
+        """Operands that print the same number, one of which may have been copied over another."""
+        for place, term in enumerate(self.terms):
+            for other in self.terms[place + 1 :]:
+                same = term.reported.text == other.reported.text and len(term.reported.text.strip("+-−0.")) > 2
+                if same and (need := self.needed(other)) is not None:
+                    told = f"{term.reported.text} stands twice; {term.name} or {other.name} = {need} would fit"
+                    if self.needed(term) != need:
+                        told = f"{term.reported.text} stands twice; {other.name} = {need} would fit"
+                    yield Explanation("a number from another cell", told, True)
+
+    def finding(
+        self, verdict: Verdict, policy: Rounding, explanations: Sequence[Explanation] = (), *, message: str = "",
+        beside: str = "", of: Case | None = None, **more: Any,
+    ) -> Finding:  # fmt: skip
+        """What to say of it; `beside` is added to the arithmetic, `of` has further operands that it stands on."""
+        relation, target = self.relation, self.target.reported
+        digits = max(target.decimals, 0)
+        middle, span = self.middle, self.implied()
+        worked = relation.formula.format(*self.others)
+        if relation.sign == "=":
+            given = " and ".join(f"{term.name} {term.reported.text}" for term in self.others)
+            verb = "gives" if len(self.others) == 1 else "give"
+            said = f"{given} {verb} {self.target.name} = {show(middle, digits)}, printed {target.text}"
+            shown = (
+                f"{worked} = {show(middle, digits + 1)}, in [{show(span.lo, digits + 2)}, {show(span.hi, digits + 2)}]"
+            )
+            arithmetic = f"{shown}; printed {target.text} stands for {self.target.span()}"
+        elif relation.sign == "∈":
+            stretch = f"[{show(self.exact.lo, digits)}, {show(self.exact.hi, digits)}]"
+            said = f"{self.target.name} {target.text} lies outside {stretch}"
+            names = ", ".join(f"{term.name} {term.reported.text}" for term in self.others)
+            arithmetic = f"{worked} is {stretch}, from {names}; printed {target.text} stands for {self.target.span()}"
+        else:
+            limit = span.hi if relation.sign == "≤" else span.lo
+            same = worked == str(self.others[0])
+            told = f"{self.others[0].name} {worked}" if same else f"{worked} = {show(middle)}"
+            said = f"{self.target.name} {target.text} {'exceeds' if relation.sign == '≤' else 'is below'} {told}"
+            gap = show(abs(target.value - middle), digits)
+            arithmetic = (
+                f"{target.text} is {gap} beyond {worked}; rounding allows {show(abs(limit - middle) + target.ulp / 2)}"
+            )
+        if relation.why and relation.sign != "=":
+            said += f": {relation.why}"
+        severity = more.pop("severity", relation.severity)
+        nearest = more.pop("nearest", None)
+        if nearest is None:
+            nearest = (show(middle, digits),) if relation.sign == "=" else ()
+        return reported_as(
+            verdict, policy,
+            Finding(message or said, tuple(term.cell for term in (of or self).terms), arithmetic + beside,
+                    tuple(explanations), more.pop("pattern", relation.pattern), severity, nearest=nearest, **more),
+        )  # fmt: skip
+
+
+def bare(relation: Relation, target: Reported, *others: Reported) -> Case:
+    """A relation applied to numbers that stand in no table."""
+    first, *rest = (Term("", number, Cell(number.text, "")) for number in (target, *others))
+    return Case(relation, first, tuple(rest))
+
+
+def judge(test: Callable[[Rounding | None], bool], declared: Rounding) -> tuple[Verdict, Rounding]:
+    """`test(None)` uses every number's own policy, `test(policy)` that one for all.
+
+    Returns the verdict and the policy it holds under (for FAIL: the declared one).
+    """
+    if test(None):
+        return Verdict.PASS, declared
+    for policy in LOOSER[declared]:
+        if test(policy):
+            return Verdict.PASS_IF_ROUNDING, policy
+    return Verdict.FAIL, declared
+
+
+def reported_as(verdict: Verdict, policy: Rounding, finding: Finding) -> Finding:
+    """The finding with its verdict; one that holds under a looser rounding only is no more than information."""
+    severity, message = finding.severity, finding.message
+    if verdict is Verdict.PASS_IF_ROUNDING:
+        severity, message = Severity.INFO, f"{message}; agrees only if {POLICY[policy].split(' (')[0]}"
+    return replace(
+        finding, verdict=verdict, severity=severity, message=message, policy=POLICY[policy],
+        explanations=ranked(finding.explanations),
+    )  # fmt: skip
+
+
+# --- slips of the pen -------------------------------------------------------------------------------------------------
+
+LEADING_ZERO = re.compile(r"[+\-−]?0\d")
+"""`02.10`: no one prints it."""
+
+
+def edit(a: str, b: str) -> Explanation:
+    """Whether two printed numbers are one digit, one swap of neighbours or one shift of the point apart."""
+    if one_digit_apart(a, b):
+        return Explanation("one digit differs", f"{a} and {b}: a slip in one place would explain it", True)
+    if neighbours_swapped(a, b):
+        return Explanation("two neighbouring digits are swapped", f"{a} and {b}", True)
+    if point_moved(a, b):
+        return Explanation("the decimal point has moved", f"{a} and {b}", True)
+    return Explanation("one digit, a swap of digits or the decimal point", f"{a} and {b} differ in more", False)
+
+
+def one_digit_apart(a: str, b: str) -> bool:
+    """Same length and exactly one character different, a digit."""
+    pairs = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
+    return len(a) == len(b) and len(pairs) == 1 and all(character.isdigit() for character in pairs[0])
+
+
+def neighbours_swapped(a: str, b: str) -> bool:
+    """Two neighbouring digits have changed places."""
+    places = [i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
+    if len(a) != len(b) or len(places) != 2:
+        return False
+    first, second = places
+    return a[first + 1 : second] in {"", "."} and a[first] == b[second] and a[second] == b[first]
+
+
+def point_moved(a: str, b: str) -> bool:
+    """The same significant digits with the point elsewhere; a lone digit says too little."""
+    digits = [text.replace(".", "").strip("0+-") for text in (a, b)]
+    return a != b and digits[0] == digits[1] and len(digits[0]) >= 2
+
+
+def slips(number: Reported, fits: Callable[[Reported], bool]) -> Iterator[str]:
+    """Numbers one changed digit or one swap of neighbours away that fit."""
+    text = number.text.strip()
+    for candidate in dict.fromkeys((*_changed(text), *_swapped(text))):
+        reported = parse(candidate, number.rounding)
+        padded = LEADING_ZERO.match(candidate) and not LEADING_ZERO.match(text)
+        if not padded and reported is not None and fits(reported):
+            yield candidate
+
+
+def _changed(text: str) -> Iterator[str]:
+    for place, character in enumerate(text):
+        if character.isdigit():
+            yield from (text[:place] + digit + text[place + 1 :] for digit in "0123456789" if digit != character)
+
+
+def _swapped(text: str) -> Iterator[str]:
+    places = [i for i, character in enumerate(text) if character.isdigit()]
+    for first, second in pairwise(places):
+        if second - first <= 2 and text[first] != text[second]:
+            letters = list(text)
+            letters[first], letters[second] = letters[second], letters[first]
+            yield "".join(letters)
+
+
+def slip(role: str, number: Reported, fits: Callable[[Reported], bool], exact: Fraction | None = None) -> Explanation:
+    """A slip in one number of a relation; of several that fit the nearest to `exact`, by default to the number."""
+    goal = number.value if exact is None else exact
+
+    def distance(text: str) -> Fraction:
+        reported = parse(text)
+        return abs(reported.value - goal) if reported is not None else Fraction(0)
+
+    found = sorted(slips(number, fits), key=distance)
+    if not found:
+        return Explanation(f"a slip in the {role} {number.text}", "no change of one digit or swap of two fits", False)
+    return Explanation(f"a slip in the {role}", f"{number.text} for {' or '.join(found[:3])}", True)
+
+
+def difference(a: Reported, b: Reported) -> str:
+    """`85.92 − 83.38 = 2.54`."""
+    return f"{a.text} − {b.text} = {show(a.value - b.value, max(a.decimals, b.decimals, 0))}"
