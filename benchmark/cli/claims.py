@@ -101,8 +101,7 @@ def import_(
     results = [import_file(path, format, rules) for path in files]
     claims = [claim for result in results for claim in result.claims]
     if output is not None and claims:
-        said = [sentence for result in results for sentence in result.text_claims]
-        write_claims(claims, output, ", ".join(path.name for path in files), _comments(results), said)
+        write_claims(claims, output, ", ".join(path.name for path in files), _comments(results))
     if as_json:
         emit_json([result.as_json() for result in results] if len(results) > 1 else results[0].as_json())
     else:
@@ -169,13 +168,9 @@ def _print_result(result: ImportResult, verbose: bool) -> None:
 
 
 def _print_sentences(result: ImportResult) -> None:
-    """Sentences that compare results: those that were read, and those that were not with the reason."""
-    if result.text_claims:
-        click.echo("  sentences read:")
-    for line, text in dict.fromkeys((said.line, said.text) for said in result.text_claims):
-        click.echo(f"    {result.path}:{line or ''}: “{text}”")
+    """Sentences that compare results, which nothing holds against the tables."""
     if result.unread_sentences:
-        click.echo("  sentences not read:")
+        click.echo("  sentences that compare results, not read:")
     for item in result.unread_sentences[:SHOWN_UNREAD]:
         click.echo(f"    {result.path}:{item}")
     if len(result.unread_sentences) > SHOWN_UNREAD:

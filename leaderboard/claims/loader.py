@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -17,9 +17,6 @@ from benchmark.spec.marks import InvalidSpecError, Mark, Problem
 from benchmark.spec.source import Composer, Node, Scalar, load_source, syntax_problem
 from leaderboard.claims.layout import Table, expand, scope_fields
 from leaderboard.claims.model import Acknowledgement, Aliases, Claim, ClaimSet, Settings, TextClaim
-
-if TYPE_CHECKING:
-    pass
 
 BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 TEXT_FORMATS = frozenset({".tex", ".md", ".markdown", ".html", ".htm"})
@@ -116,7 +113,6 @@ def import_text(path: Path, mapping: Path | None = None) -> ClaimSet:
         path=str(path),
         source=path.name,
         claims=tuple(claims),
-        text_claims=result.text_claims,
         unread=unread,
         notes=notes,
         captions={table.name: table.caption for table in result.tables if table.caption},

@@ -16,7 +16,7 @@ from leaderboard.lexicon.meaning import Kind, Meaning, Way
 FOLDER = Path(__file__).parent
 FILES = ("metrics.csv", "words.csv")
 COLUMNS = ("kind", "name", "words", "better", "lower", "upper", "flags")
-KINDS = frozenset(get_args(Kind)) - {"name"} | {"affix", "unit", "dataset", "method"}
+KINDS = frozenset(get_args(Kind)) - {"name"} | {"affix", "unit", "dataset", "method", "comparison"}
 LONGEST = 60
 """Characters of a label beyond which it is a sentence."""
 MOST_WORDS = 8
@@ -86,7 +86,7 @@ class Lexicon:
         self._axes: dict[str, str] = {}
         self._units: dict[str, Entry] = {}
         self._affixes: dict[str, set[str]] = {}
-        self._names: dict[str, set[str]] = {"dataset": set(), "method": set()}
+        self._names: dict[str, set[str]] = {"dataset": set(), "method": set(), "comparison": set()}
         self._known: dict[str, Meaning] = {}
         for entry, words in lines:
             for name in spellings(words):
@@ -148,6 +148,10 @@ class Lexicon:
         low = text[:200].casefold()
         cited = "[" in low and low.partition("[")[2][:1].isdecimal()
         return cited or low[:1] == "+" or "(20" in low or "w/" in low or self._has(text, "method")
+
+    def compares(self, text: str) -> bool:
+        """Whether some word of a sentence says which of two results is better."""
+        return any(key_of(word.strip(".,;:()")) in self._names["comparison"] for word in text.split())
 
     def _has(self, text: str, kind: str) -> bool:
         names, words = self._names[kind], text[:200].replace("(", " ").replace("/", " ").split()

@@ -16,8 +16,8 @@ from leaderboard.claims.importers.interpret import read_table
 from leaderboard.claims.importers.latex import read_latex
 from leaderboard.claims.importers.mapping import Mapping, load_mapping
 from leaderboard.claims.importers.markdown import read_markdown
-from leaderboard.claims.importers.prose import read_prose
 from leaderboard.claims.importers.result import ImportResult, Place, TableSummary, Unread
+from leaderboard.claims.importers.sentences import comparing_sentences
 from leaderboard.claims.model import Claim
 
 Format = Literal["latex", "markdown", "html", "csv", "yaml", "parquet"]
@@ -80,10 +80,8 @@ def import_text(text: str, format: str, source: str = "<text>", mapping: Mapping
         places += reading.places
         unread += reading.unread
         tables.append(reading.summary)
-    said, open_sentences = read_prose(text, format, source, claims, tables, sources)
-    return ImportResult(
-        source, format, tuple(claims), tuple(places), tuple(unread), tuple(tables), tuple(notes), said, open_sentences
-    )
+    said = tuple(comparing_sentences(text)) if claims and format != "csv" else ()
+    return ImportResult(source, format, tuple(claims), tuple(places), tuple(unread), tuple(tables), tuple(notes), said)
 
 
 def format_of(path: Path, format: str | None = None) -> str:

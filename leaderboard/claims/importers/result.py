@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from leaderboard.claims.importers import words
-from leaderboard.claims.model import Claim, TextClaim
+from leaderboard.claims.model import Claim
 
 NO_METRIC = "no header and no caption names the metric"
 """How the note on a table with numbers of unknown metric begins."""
@@ -34,14 +34,13 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class UnreadSentence:
-    """A sentence outside of the tables that compares results and was not understood, and why."""
+    """A sentence outside of the tables that compares results: nothing holds it against them."""
 
     line: int
     text: str
-    reason: str
 
     def __str__(self) -> str:
-        return f"{self.line}: “{self.text}”: {self.reason}"
+        return f"{self.line}: “{self.text}”"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,6 @@ class ImportResult:
     unread: tuple[Unread, ...] = ()
     tables: tuple[TableSummary, ...] = ()
     notes: tuple[str, ...] = field(default=())
-    text_claims: tuple[TextClaim, ...] = ()
-    """What sentences outside of the tables say about them."""
     unread_sentences: tuple[UnreadSentence, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -96,6 +93,5 @@ class ImportResult:
             "places": [asdict(place) for place in self.places],
             "unread": [asdict(item) for item in self.unread],
             "notes": list(self.notes),
-            "text_claims": [said.model_dump(mode="json", exclude_defaults=True) for said in self.text_claims],
             "unread_sentences": [asdict(item) for item in self.unread_sentences],
         }

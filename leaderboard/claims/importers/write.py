@@ -13,7 +13,7 @@ from typing import Any
 from benchmark.errors import DataError, UsageError
 from benchmark.spec.source import MAX_BYTES, MAX_NODES
 from leaderboard.claims.loader import TIDY
-from leaderboard.claims.model import Claim, TextClaim
+from leaderboard.claims.model import Claim
 
 SUFFIXES = (".yaml", ".yml", ".csv", ".parquet")
 
@@ -23,9 +23,8 @@ def write_claims(
     path: Path,
     source: str,
     notes: Iterable[str] = (),
-    said: Sequence[TextClaim] = (),
 ) -> None:
-    """Write YAML, tidy CSV or Parquet, by the suffix. `notes` become comments of the YAML, which alone holds `said`.
+    """Write YAML, tidy CSV or Parquet, by the suffix. `notes` become comments of the YAML.
 
     The file is complete or untouched: it is written beside its place and moved there.
 
@@ -42,7 +41,7 @@ def write_claims(
         if suffix == ".parquet":
             _write_parquet(claims, temporary)
         else:
-            text = tidy_csv(claims) if suffix == ".csv" else claims_yaml(claims, path.stem, source, notes, said)
+            text = tidy_csv(claims) if suffix == ".csv" else claims_yaml(claims, path.stem, source, notes)
             temporary.write_text(text, encoding="utf-8", newline="\n")
         temporary.replace(path)
     except OSError as error:
@@ -51,16 +50,12 @@ def write_claims(
         temporary.unlink(missing_ok=True)
 
 
-def claims_yaml(
-    claims: Sequence[Claim], name: str, source: str, notes: Iterable[str] = (), said: Sequence[TextClaim] = ()
-) -> str:
+def claims_yaml(claims: Sequence[Claim], name: str, source: str, notes: Iterable[str] = ()) -> str:
     """A claims file: one claim per line, every number as text, so that `85.90` stays `85.90`."""
     lines = [f"# {' '.join(note.split())}" for note in notes]
     lines += [f"id: {json.dumps(name, ensure_ascii=False)}", f"source: {json.dumps(source, ensure_ascii=False)}"]
     lines.append("claims:" if claims else "claims: []")
     lines += [f"  - {_flow(claim.model_dump(mode='json', exclude_defaults=True))}" for claim in claims]
-    lines += ["text_claims:"] if said else []
-    lines += [f"  - {_flow(sentence.model_dump(mode='json', exclude_defaults=True))}" for sentence in said]
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MAX_BYTES or text.count(": ") + text.count("[") > MAX_NODES:
         raise UsageError(f"{len(claims)} claims are more than a YAML file may hold; write them to .csv or .parquet")
