@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from leaderboard.checks.evidence import Number, fold, key_of, relate
-from leaderboard.checks.metrics import direction_of
+from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import Interval, Reported, parse
 from leaderboard.claims.model import Delta, Rounding
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from leaderboard.checks.measures import group_of, role_of
 from leaderboard.checks.numbers import Interval, Reported, parse
-from leaderboard.checks.roles import group_of, role_of
 from leaderboard.claims.model import Claim, ClaimSet, Delta, Rounding, Scope
 
 if TYPE_CHECKING:
@@ -158,6 +158,11 @@ class Evidence:
             where = number.claim.where
             index[(where.table, where.column, fold(number.scope.metric))].append(number)
         return index
+
+    def under(self, number: Number) -> list[Number]:
+        """The numbers under the same heading, itself included."""
+        where = number.claim.where
+        return self.by_cell[(where.table, where.column, fold(number.scope.metric))]
 
     @cached_property
     def by_digits(self) -> dict[tuple[str, str, str], dict[tuple[int, int], list[Number]]]:

@@ -154,11 +154,18 @@ class Tally:
     """What a check compared, for the summary and for verdicts that make no noise."""
 
     passed: int = 0
+    related: int = 0
+    """Of those that passed: comparisons with other numbers, not only with a range or with being finite."""
     untestable: dict[str, int] = field(default_factory=dict)
     """Reason → how often."""
 
     def ok(self, count: int = 1) -> None:
-        """Count comparisons that agree."""
+        """Count comparisons between numbers that agree."""
+        self.passed += count
+        self.related += count
+
+    def in_range(self, count: int = 1) -> None:
+        """Count numbers that are what their kind must be: finite, within bounds, stated."""
         self.passed += count
 
     def skip(self, reason: str, count: int = 1) -> None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from leaderboard.checks.evidence import Evidence, Number, fold, relate
 from leaderboard.checks.finding import Cell, cell
-from leaderboard.checks.metrics import describes, family, is_rank, measure
+from leaderboard.checks.measures import describes, family, is_rank, measure
 from leaderboard.checks.numbers import Interval, Reported, parse, weighted_sum
 from leaderboard.claims.model import Rounding
 
@@ -199,7 +199,7 @@ def _of_row(row: list[Number], whole: Number) -> dict[str, list[Number]]:
 def _is_no_score(number: Number) -> bool:
     """Costs, perplexities and other quantities that no average of percentages holds, and hyper-parameters."""
     known = family(measure(number.claim))
-    return describes(number.claim) or (known is not None and known.direction == "min" and not known.proportion)
+    return describes(number.claim) or (known is not None and known.direction == "min" and not known.is_share)
 
 
 def _row_readings(evidence: Evidence, whole: Number) -> Iterator[tuple[tuple[str, ...], dict[str, list[Number]], bool]]:

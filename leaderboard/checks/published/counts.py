@@ -9,7 +9,7 @@ from functools import partial
 from leaderboard.checks.evidence import Evidence, Number
 from leaderboard.checks.explain import slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
-from leaderboard.checks.metrics import family
+from leaderboard.checks.measures import family
 from leaderboard.checks.numbers import Interval, Reported, parse, show
 from leaderboard.checks.registry import check
 from leaderboard.checks.verdicts import judge, report
@@ -25,7 +25,7 @@ NO_ITEMS = "the number of evaluated items (N) is not stated"
 def is_count(number: Number) -> bool:
     """Whether one run's value is a whole number of items over N."""
     known = family(number.scope.metric)
-    return known is not None and known.counts and number.claim.unit in {"percent", "fraction"}
+    return known is not None and "whole" in known.flags and number.claim.unit in {"percent", "fraction"}
 
 
 def whole_counts(reported: Reported, percent: bool, items: int, policy: Rounding | None = None) -> range:

@@ -22,9 +22,9 @@ from leaderboard.checks.baselines import (
 from leaderboard.checks.evidence import Evidence, Number, fold, key_of, relate
 from leaderboard.checks.explain import difference, slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.measures import group_of
 from leaderboard.checks.numbers import Interval, Reported, parse, show
 from leaderboard.checks.registry import check
-from leaderboard.checks.roles import group_of
 from leaderboard.checks.verdicts import judge, report
 from leaderboard.claims.model import Delta, Rounding
 

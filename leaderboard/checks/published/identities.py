@@ -14,13 +14,13 @@ from statistics import median_low
 from leaderboard.checks.borne import gathered, support
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
-from leaderboard.checks.metrics import tidied
+from leaderboard.checks.measures import group_of, power, tidy
 from leaderboard.checks.numbers import exactly, show
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import Case, Relation, Term
 from leaderboard.checks.relations import IDENTITIES, PERPLEXITY, Identity, f_limits, f_measure, order
-from leaderboard.checks.roles import group_of, tidy
 from leaderboard.claims.model import Rounding
+from leaderboard.lexicon import read
 
 # --- applying a relation to numbers -----------------------------------------------------------------------------------
 
@@ -38,8 +38,10 @@ def terms(numbers: Sequence[Number], names: Sequence[str] = ()) -> list[Term]:
     factors = {("percent", "fraction"): Fraction(100), ("fraction", "percent"): Fraction(1, 100)}
     told = names or [n.scope.metric or n.claim.role or n.scope.task or n.claim.where.column or "" for n in numbers]
     return [
-        Term(name, n.reported, cell(n.claim), factors.get((units[0], unit), Fraction(1)))
-        for n, name, unit in zip(numbers, told, units, strict=True)
+        Term(
+            name, n.reported, cell(n.claim), factors.get((units[0], unit), Fraction(1)) * (power(n.claim) if at else 1)
+        )
+        for at, (n, name, unit) in enumerate(zip(numbers, told, units, strict=True))
     ]
 
 
@@ -80,9 +82,8 @@ def held(evidence: Evidence, id: str, tally: Tally) -> Iterator[Finding]:
     found = list(_related(evidence, id))
     for same in gathered(found, lambda entry: (entry[0].roles, layout(entry[1]))):
         cases = [case(i.on(whole_of(ns), all(n.claim.n == 1 for n in ns)), ns) for i, ns in same]
-        scale = _scale(cases)
         for unscaled, (_, numbers) in zip(cases, same, strict=True):
-            tested = _scaled(unscaled, scale)
+            tested = _scaled(unscaled, power(numbers[0].claim))
             verdict, policy = tested.judge()
             if verdict is Verdict.PASS:
                 tally.ok()
@@ -91,26 +92,12 @@ def held(evidence: Evidence, id: str, tally: Tally) -> Iterator[Finding]:
             slips = list(tested.slips(lambda term, near=near: near.get(id_of(term))))  # type: ignore[misc]
             swapped = Explanation("the two cells are swapped", "", True)
             told = [swapped] if len(numbers) == 2 and tested.relation.sign == "≤" else []
-            beside = "" if scale == 1 else f"; the other rows show that the column is times {show(1 / scale)}"
-            yield tested.finding(verdict, policy, [*told, *tested.copies(), *slips], beside=beside)
+            yield tested.finding(verdict, policy, [*told, *tested.copies(), *slips])
 
 
 def id_of(term: Term) -> str:
     """An operand by its place."""
     return f"{term.cell.where}{term.name}"
-
-
-def _scale(cases: Sequence[Case]) -> Fraction:
-    """A power of ten in which a column of squares is printed, where all but one of the other rows bear it out."""
-    if cases[0].relation.formula != "{0}²" or sum(c.holds() for c in cases) * 2 > len(cases):
-        return Fraction(1)
-    for exponent in (1, 2, 3, 4, -2, -4):
-        scale = Fraction(10) ** -exponent
-        tried = [_scaled(c, scale) for c in cases]
-        hits = [c.implied().meets(c.target.span()) for c in tried]
-        if any(support(hits, [c.chance for c in tried], 6)) and sum(hits) * 2 > len(hits):
-            return scale
-    return Fraction(1)
 
 
 def _scaled(tested: Case, scale: Fraction) -> Case:
@@ -298,7 +285,7 @@ def harmonic_means(evidence: Evidence) -> Iterator[Triple]:
         *above, leaf = where.column.split(" / ")
         lines = ((leaf, ("row", where.table, where.row, *above)), (where.row, ("column", where.table, where.column)))
         for name, key in lines:
-            label = COUNTED.sub("", tidied(name)).strip()
+            label = COUNTED.sub("", read(name).text.casefold()).strip(" :")
             if kind := next((kind for kind, names in HEADINGS.items() if label in names), ""):
                 groups[key][kind].append(number)
     for group in groups.values():

@@ -11,7 +11,7 @@ from fractions import Fraction
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import difference
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
-from leaderboard.checks.metrics import direction_of
+from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import parse, show
 from leaderboard.checks.registry import check
 from leaderboard.claims.model import Claim, TextClaim
@@ -225,7 +225,7 @@ def consistent(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     Blind spot: tasks that were run and not printed.
     """
     for text in evidence.set.text_claims:
-        if text.kind != "consistent" or text.read:  # what was read from running text is PROSE's
+        if text.kind != "consistent" or text.read:  # an importer's reading of a sentence is listed, not judged
             continue
         pairs = [Comparison(a, b, text.text) for a, b in compared(evidence, text)]
         if not pairs:

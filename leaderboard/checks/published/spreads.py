@@ -11,7 +11,7 @@ from functools import partial
 from leaderboard.checks.evidence import Evidence, Number
 from leaderboard.checks.explain import slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
-from leaderboard.checks.metrics import bounds
+from leaderboard.checks.measures import bounds
 from leaderboard.checks.numbers import Interval, Reported, parse, show
 from leaderboard.checks.registry import check
 from leaderboard.checks.verdicts import judge, report

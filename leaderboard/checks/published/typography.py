@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import edit
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
-from leaderboard.checks.metrics import direction_of, family
+from leaderboard.checks.measures import direction_of, family
 from leaderboard.checks.numbers import parse
 from leaderboard.checks.published.ranges import is_possible
 from leaderboard.checks.registry import check
