@@ -37,6 +37,32 @@ class Metric(Parameters):
     """Largest possible value, if there is one."""
     description: str = ""
     """What exactly is measured, on which examples."""
+    scale: Literal["raw", "log", "logit"] | None = None
+    """Scale on which differences are tested (numbers are shown raw): by the unit when absent, logit for percentages,
+    log for nats and perplexities, raw otherwise. A loss without a unit is best declared `log`."""
+    solved: float | None = None
+    """From this value on, in the metric's direction, a cell counts as solved; tables then say on how many seeds too."""
+
+    @property
+    def tested_on(self) -> Literal["raw", "log", "logit"]:
+        """The declared scale, or that of the unit."""
+        return self.scale or _SCALES[self.unit]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest possible value; those of a percentage where they are not given."""
+        return 0.0 if self.lower is None else self.lower, 100.0 if self.upper is None else self.upper
+
+    def solves(self, value: float) -> bool:
+        """Whether a cell with this value counts as solved."""
+        if self.solved is None:
+            return False
+        return value <= self.solved if self.direction == "min" else value >= self.solved
+
+
+_SCALES: dict[str, Literal["raw", "log", "logit"]] = {
+    "percent": "logit", "nats": "log", "perplexity": "log", "raw": "raw",
+}  # fmt: skip
 
 
 def _absent(value: object) -> bool:

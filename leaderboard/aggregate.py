@@ -128,6 +128,8 @@ class Grid:
     notes: tuple[str, ...] = ()
     part: Selection | None = None
     """What was asked for of the experiment; None where the experiment is not at hand."""
+    questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Initialiser → globs of those a report compares it with; empty: all against the baseline."""
 
     def group(self, task: str, initializer: str) -> Group | None:
         return self.groups.get((task, initializer))
@@ -149,6 +151,7 @@ def build_grid(
     claims: Iterable[str] = (),
     notes: Iterable[str] = (),
     part: Selection | None = None,
+    questions: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Grid:
     """Join what was planned with what is stored (cell id → result); order is that of the plan."""
     skipped = skipped or {}
@@ -168,6 +171,7 @@ def build_grid(
         tuple(claims),
         (*notes, *(f"{task.name}: {task.trouble}" for task in tasks if task.trouble)),
         part,
+        questions or {},
     )
 
 

@@ -1,6 +1,6 @@
 """Who may be bold, and between which ranks a row lies: all pairs of one column, Holm-corrected.
 
-A row is bold when it is not shown to be worse than the best one. Groups are never chained: A ~ B and B ~ C
+A row is bold when no row is shown to be better, so when its best rank is 1. Groups are never chained: A ~ B and B ~ C
 say nothing about A and C. See `docs/statistics.md`.
 """
 
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import Literal
 
+from benchmark.parameters import Metric
 from leaderboard.stats import MIN_SEEDS, Comparison, Scale, compare, holm, summarize
-
-Direction = Literal["max", "min", "none"]
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,16 @@ class Ranking:
     note: str = ""
 
 
-def all_pairs(columns: Mapping[str, Mapping[int, float]], scale: Scale = "raw") -> tuple[Pair, ...]:
-    """Every pair of rows (row → seed → value) with at least three seeds, Holm over all of them."""
+def all_pairs(
+    columns: Mapping[str, Mapping[int, float]], metric: Metric, scale: Scale | None = None
+) -> tuple[Pair, ...]:
+    """Every pair of rows (row → seed → value) with at least three seeds, Holm over all of them.
+
+    Tested on `scale`, the metric's own when absent.
+    """
     names = [name for name, values in columns.items() if len(values) >= MIN_SEEDS]
-    compared = [(a, b, compare(columns[a], columns[b], scale=scale)) for a, b in combinations(names, 2)]
+    on = partial(compare, scale=scale or metric.tested_on, bounds=metric.bounds)
+    compared = [(a, b, on(columns[a], columns[b])) for a, b in combinations(names, 2)]
     tested = [c.p for _, _, c in compared if c.p is not None]
     adjusted = iter(holm(tested, family=len(compared)))
     return tuple(Pair(a, b, c, next(adjusted) if c.p is not None else None) for a, b, c in compared)
@@ -56,22 +61,22 @@ def all_pairs(columns: Mapping[str, Mapping[int, float]], scale: Scale = "raw") 
 
 def rank(
     rows: Mapping[str, Mapping[int, float]],
-    direction: Direction,
+    metric: Metric,
     *,
     alpha: float = 0.05,
-    scale: Scale = "raw",
+    scale: Scale | None = None,
     diverged: Collection[str] = (),
 ) -> Ranking:
     """Rank one column, row → seed → finite value.
 
-    Rows in `diverged` lost seeds to divergence: their mean is over survivors, so they are compared but are
-    neither bold nor the best. Nothing is bold when a row with too few seeds has the best mean.
+    Rows in `diverged` lost seeds to divergence: their mean is over survivors, so they are compared but neither bold
+    nor shown to be better than any row. Nothing is bold when a row with too few seeds has the best mean.
     """
-    pairs = all_pairs(rows, scale)
-    if direction == "none":
+    pairs = all_pairs(rows, metric, scale)
+    if metric.direction == "none":
         return Ranking(pairs=pairs, note="no direction: described, not ranked")
-    sign = 1.0 if direction == "max" else -1.0
-    beaten = _beaten(pairs, sign, alpha)
+    sign = 1.0 if metric.direction == "max" else -1.0
+    beaten = _beaten(pairs, sign, alpha, frozenset(diverged))
     compared = [name for name, values in rows.items() if len(values) >= MIN_SEEDS]
     if len(compared) < 2:
         return Ranking(pairs=pairs, note=f"fewer than two rows with {MIN_SEEDS} seeds: nothing compared")
@@ -84,14 +89,15 @@ def rank(
     return Ranking(bold, ranks, frozenset(untested), pairs, note)
 
 
-def _beaten(pairs: Collection[Pair], sign: float, alpha: float) -> dict[str, set[str]]:
+def _beaten(pairs: Collection[Pair], sign: float, alpha: float, diverged: frozenset[str]) -> dict[str, set[str]]:
     """Row → rows shown to be better than it."""
     beaten: dict[str, set[str]] = {name: set() for pair in pairs for name in (pair.first, pair.second)}
     for pair in pairs:
         if pair.decided(alpha) and pair.comparison.difference:
             first_better = sign * pair.comparison.difference > 0
             winner, loser = (pair.first, pair.second) if first_better else (pair.second, pair.first)
-            beaten[loser].add(winner)
+            if winner not in diverged:
+                beaten[loser].add(winner)
     return beaten
 
 
@@ -111,4 +117,4 @@ def _bold(
     ahead = [name for name, values in rows.items() if 0 < len(values) < MIN_SEEDS and scores[name] > scores[best]]
     if ahead:
         return frozenset(), f"no bold: {', '.join(ahead)} leads with fewer than {MIN_SEEDS} seeds"
-    return frozenset(name for name in candidates if best not in beaten[name]), ""
+    return frozenset(name for name in candidates if not beaten[name]), ""

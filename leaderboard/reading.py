@@ -94,6 +94,7 @@ def grid_of_experiment(store: Store, experiment: LoadedExperiment, part: Selecti
         layouts=layouts(spec),
         claims=[claims_named(name, folder) for name in spec.claims],
         part=plan.selection,
+        questions=spec.compare,
         notes=[f"Part of the experiment ({part}); name the spec to see all of it"] if part else (),
     )
 
@@ -204,6 +205,7 @@ def grid_of_store(store: Store, run: RunRecord | None, profile: str | None, regi
         title=spec.title if spec else "",
         layouts=layouts(spec) if spec else (),
         claims=[name for name in spec.claims if name in claims.names()] if spec else (),
+        questions=spec.compare if spec else {},
         notes=_store_notes(len(set(run.cell_ids)) - len(cells) if run else 0, tasks),
     )
 

@@ -12,22 +12,26 @@ from typing import TYPE_CHECKING, Any
 from benchmark.errors import UsageError
 from leaderboard.api import published_numbers
 from leaderboard.compare import Report as Comparison
-from leaderboard.compare import Terms, compare_with_baseline
+from leaderboard.compare import Terms, across_questions, compare_with_baseline
 from leaderboard.reading import curves, last_run, load_grid
 from leaderboard.render.svg import Series, line_chart
-from leaderboard.stats import summarize
-from leaderboard.tables import Leaderboard, Selection, build
+from leaderboard.stats import seeds, share_interval, summarize
+from leaderboard.tables import Leaderboard, Selection, build, matching
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
+    from benchmark.parameters import Metric
     from benchmark.spec.load import LoadedExperiment
     from benchmark.store import Store
-    from leaderboard.aggregate import Grid
+    from leaderboard.aggregate import Grid, Group
     from leaderboard.checks.finding import Finding
 
 FORMATS = ("html", "markdown")
+
+Curves = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
+"""(cell id, metric) → (step, value) points."""
 
 LISTED = 50
 """Failed cells named one by one."""
@@ -53,6 +57,8 @@ class Page:
     board: Leaderboard
     comparisons: tuple[Comparison, ...] = ()
     charts: tuple[Chart, ...] = ()
+    solved: tuple[str, ...] = ()
+    """Tasks that say when they are solved: by whom, on how many seeds, from which step."""
     findings: tuple[str, ...] = ()
     """Findings on the published numbers, worst first; empty when none, or when there are no claims."""
     checked: str = ""
@@ -77,18 +83,21 @@ def make_page(
     plugins: Sequence[Path] = (),
     selection: Selection | None = None,
     baseline: str | None = None,
+    fdr: bool = False,
 ) -> Page:
     """Gather everything. Raises StoreError for an empty store, UsageError for an unknown baseline."""
     grid = load_grid(store, experiment, profile, plugins)
     board = build(grid, selection, published_numbers(grid))
     run = last_run(store, profile)
+    points = curves(store, _ids(grid))
     findings, checked = published_findings(grid)
     settings = run.spec.get("checks") if experiment is None and run else None
     stored_findings, stored_checked = findings_in_store(store, grid, experiment, plugins, settings)
     return Page(
         board,
-        comparisons(grid, board, selection or Selection(), baseline),
-        charts(store, grid, board),
+        comparisons(grid, board, selection or Selection(), baseline, fdr),
+        charts(points, grid, board),
+        solved(grid, board, points),
         findings,
         checked,
         stored_findings,
@@ -111,19 +120,56 @@ def render_page(page: Page, format: str = "html") -> str:
 # --- the parts -------------------------------------------------------------------------------------------------
 
 
-def comparisons(grid: Grid, board: Leaderboard, selection: Selection, baseline: str | None) -> tuple[Comparison, ...]:
-    """Every initialiser shown against the baseline, the experiment's first one unless named."""
+def comparisons(
+    grid: Grid, board: Leaderboard, selection: Selection, baseline: str | None, fdr: bool = False
+) -> tuple[Comparison, ...]:
+    """The experiment's questions; without any, every initialiser shown against the baseline, the first unless named."""
     names = list(dict.fromkeys(row.name for table in board.tables for row in table.rows if row.kind == "measured"))
     if baseline is not None and baseline not in grid.initializers:
         raise UsageError(f"no initialiser '{baseline}'; there are: {', '.join(grid.initializers)}")
     reference = baseline or next(iter(grid.initializers), "")
     terms = Terms(selection.metrics, selection.tasks, scale=selection.scale, alpha=selection.alpha)
-    return tuple(compare_with_baseline(grid, names, reference, terms))
+    if grid.questions and baseline is None:
+        asked = [
+            report
+            for first, against in grid.questions.items()
+            for second in matching(names, against)
+            if first in names
+            for report in compare_with_baseline(grid, [first], second, terms)
+        ]
+    else:
+        asked = compare_with_baseline(grid, names, reference, terms)
+    return tuple(across_questions(asked) if fdr else asked)
 
 
-def charts(store: Store, grid: Grid, board: Leaderboard) -> tuple[Chart, ...]:
+def solved(grid: Grid, board: Leaderboard, points: Curves) -> tuple[str, ...]:
+    """For each task that says when it is solved: by which initialiser, on how many seeds, first at which step."""
+    metrics = {(c.task, c.metric.name): c.metric for table in board.tables for c in table.columns if c.metric.solved}
+    followed = {key: _followed(key[1], {name for _, name in points}) for key in metrics}
+    groups = [(group, name) for group in grid.groups.values() for task, name in metrics if task == group.task]
+    return tuple(
+        _solved(group, metrics[group.task, name], followed[group.task, name], points)
+        for group, name in groups
+        if group.values(name)
+    )
+
+
+def _solved(group: Group, metric: Metric, followed: str | None, points: Curves) -> str:
+    values = group.values(metric.name)
+    steps = []
+    for result in group.seeds:
+        curve = points.get((result.cell_id, followed or ""), [])
+        if metric.solves(values.get(result.seed, math.nan)):
+            first = next((step for step, value in curve if metric.solves(value)), None)
+            steps.append(f"seed {result.seed}" + ("" if first is None else f" from step {first:,}"))
+    share = share_interval(len(steps), len(values))
+    said = f"{group.task} × {group.initializer}: {len(steps)} of {seeds(len(values))}"
+    interval = f"[{share.low:.0%}, {share.high:.0%}]".replace("%", " %")
+    return f"{said} {interval}" + (f" ({', '.join(steps)})" if steps else "")
+
+
+def charts(points: Curves, grid: Grid, board: Leaderboard) -> tuple[Chart, ...]:
     """A chart for each column of the board whose metric was followed through training."""
-    points = curves(store, _ids(grid))
     columns = dict.fromkeys((column.task, column.metric.name) for table in board.tables for column in table.columns)
     names = list(dict.fromkeys(row.name for table in board.tables for row in table.rows if row.kind == "measured"))
     found = []
@@ -145,7 +191,7 @@ def _followed(metric: str, names: Collection[str]) -> str | None:
 
 
 def _of_group(
-    points: Mapping[tuple[str, str], Sequence[tuple[int, float]]], grid: Grid, task: str, initializer: str, metric: str
+    points: Curves, grid: Grid, task: str, initializer: str, metric: str
 ) -> list[Sequence[tuple[int, float]]]:
     group = grid.group(task, initializer)
     return [] if group is None else [points[r.cell_id, metric] for r in group.seeds if (r.cell_id, metric) in points]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -19,11 +20,22 @@ Scale = Literal["raw", "logit", "log"]
 
 Method = Literal["paired t", "Welch t", "identical", "constant difference", "none"]
 
+PERCENT = (0.0, 100.0)
+"""Bounds of a share in percent."""
+
+OnScaleResult = tuple[tuple[list[float], list[float]], Scale, str]
+OnScale = Callable[[Sequence[float], Sequence[float]], OnScaleResult]
+"""Two arms → the arms on a scale, the scale used, and why it is not the one asked for."""
+
 MIN_SEEDS = 3
 """Fewest seeds from which a verdict is given: with two, a 95 % interval is ± 12.7 standard errors."""
 
 RESOLUTION = 2.0**-23
 """Relative spacing of single precision, in which cells are trained: smaller differences are not differences."""
+
+HUMPS_APART = 8.0
+"""Two humps are told when the gap between them is this many times the wider hump: of five normal seeds fewer than 1 %
+look so (`tests/performance/statistics.py`)."""
 
 EXACT_SEEDS = range(6, 13)
 """Seeds with which a sign-flip test stands beside the t-test: below, it cannot reach 0.05 (2 / 2**5 = 0.0625); above,
@@ -100,19 +112,26 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
 
 
 def compare(
-    first: Mapping[int, float], second: Mapping[int, float], *, level: float = 0.95, scale: Scale = "raw"
+    first: Mapping[int, float],
+    second: Mapping[int, float],
+    *,
+    level: float = 0.95,
+    scale: Scale = "raw",
+    bounds: tuple[float, float] = PERCENT,
 ) -> Comparison:
     """Compare two arms given as seed → finite value: paired over the shared seeds, else by Welch's t-test.
 
-    Pairing needs at least `MIN_SEEDS` shared seeds. Two seeds or fewer give the difference and no test.
+    Pairing needs at least `MIN_SEEDS` shared seeds. Two seeds or fewer give the difference and no test. The p-values
+    are of the values on `scale` (logits of shares between `bounds`), everything else is in raw units.
     """
+    on = partial(_on_scale, scale=scale, bounds=bounds)
     shared = sorted(first.keys() & second.keys())
     if len(shared) >= MIN_SEEDS:
-        result = _compare_paired([first[s] for s in shared], [second[s] for s in shared], level, scale)
+        result = _compare_paired([first[s] for s in shared], [second[s] for s in shared], level, on)
         dropped = len(first.keys() ^ second.keys())
         return _with_note(result, f"{seeds(dropped)} of only one arm left out") if dropped else result
     if min(len(first), len(second)) >= MIN_SEEDS:
-        return _compare_welch(list(first.values()), list(second.values()), level, scale)
+        return _compare_welch(list(first.values()), list(second.values()), level, on)
     return _no_test(first, second, shared)
 
 
@@ -142,6 +161,54 @@ def holm(p_values: Sequence[float], family: int | None = None) -> list[float]:
     return adjusted
 
 
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """False-discovery-rate adjusted p-values in the order given.
+
+    Benjamini and Hochberg, Journal of the Royal Statistical Society B 57 (1995) 289-300.
+    """
+    m = len(p_values)
+    adjusted, running = [0.0] * m, 1.0
+    for rank, index in enumerate(sorted(range(m), key=lambda i: p_values[i], reverse=True)):
+        running = min(running, p_values[index] * m / (m - rank))
+        adjusted[index] = running
+    return adjusted
+
+
+def share_interval(k: int, n: int, level: float = 0.95) -> Interval:
+    """Exact interval of a share from k of n (Clopper & Pearson, Biometrika 26 (1934) 404), between 0 and 1."""
+    from scipy import special
+
+    tail = (1 - level) / 2
+    low = 0.0 if k == 0 else float(special.betaincinv(k, n - k + 1, tail))
+    high = 1.0 if k == n else float(special.betaincinv(k + 1, n - k, 1 - tail))
+    return Interval(low, high, level)
+
+
+def paired_share_p(first: Mapping[int, bool], second: Mapping[int, bool]) -> float | None:
+    """Exact two-sided p that one arm succeeds on as many seeds as the other (McNemar 1947, by the binomial of the seeds
+    on which they differ); None without a shared seed."""
+    shared = first.keys() & second.keys()
+    wins, losses = (sum(a[s] and not b[s] for s in shared) for a, b in ((first, second), (second, first)))
+    if not shared:
+        return None
+    n, few = wins + losses, min(wins, losses)
+    return min(1.0, 2.0 * sum(math.comb(n, k) for k in range(few + 1)) / float(2**n))
+
+
+def two_humps(values: Sequence[float]) -> tuple[list[float], list[float]] | None:
+    """The lower and the upper part of values that fall into two groups, `HUMPS_APART`; None when they do not.
+
+    Mean and standard deviation describe no run of such a sample. At least five values, two of them in each part.
+    """
+    found = sorted(values)
+    splits = [(found[k] - found[k - 1], k) for k in range(2, len(found) - 1) if len(found) > 4]
+    gap, k = max(splits, default=(0.0, 0))
+    width = max(found[k - 1] - found[0], found[-1] - found[k]) if k else 0.0
+    if not k or gap <= max(HUMPS_APART * width, 1e3 * RESOLUTION * max(map(abs, found))):
+        return None
+    return found[:k], found[k:]
+
+
 def power(difference: float, std: float, n: int, alpha: float = 0.05) -> float:
     """Power of a two-sided paired t-test of n differences with that true mean and standard deviation."""
     from scipy import special
@@ -152,8 +219,8 @@ def power(difference: float, std: float, n: int, alpha: float = 0.05) -> float:
         return 1.0 if difference else alpha
     shift = difference / std * math.sqrt(n)
     critical = t_quantile(1 - alpha, n - 1)
-    within = special.nctdtr(n - 1, shift, critical) - special.nctdtr(n - 1, shift, -critical)
-    return float(1 - within)
+    far = float(special.nctdtr(n - 1, shift, -critical))  # scipy gives NaN for some tails below 1e-15
+    return float(1 - special.nctdtr(n - 1, shift, critical)) + (0.0 if math.isnan(far) else far)
 
 
 def minimum_detectable_difference(std: float, n: int, alpha: float = 0.05, target: float = 0.8) -> float | None:
@@ -171,11 +238,11 @@ def minimum_detectable_difference(std: float, n: int, alpha: float = 0.05, targe
 
 
 def equivalence_p(comparison: Comparison, margin: float) -> float | None:
-    """TOST p that |true difference| < margin (Schuirmann 1987), from a comparison made in raw units."""
+    """TOST p that |true difference| < margin (Schuirmann 1987), both in raw units."""
     if margin <= 0:
         raise ValueError(f"an equivalence margin is positive, found {margin}")
     difference, n = comparison.difference, comparison.n
-    if difference is None or comparison.scale != "raw":
+    if difference is None:
         return None
     if comparison.method in ("identical", "constant difference"):
         return 0.0 if abs(difference) < margin else 1.0
@@ -219,7 +286,7 @@ def _no_test(first: Mapping[int, float], second: Mapping[int, float], shared: Se
     return Comparison(n, "none", difference, note=f"{seeds(n)}: no test below {MIN_SEEDS}")
 
 
-def _compare_paired(a: Sequence[float], b: Sequence[float], level: float, scale: Scale) -> Comparison:
+def _compare_paired(a: Sequence[float], b: Sequence[float], level: float, on: OnScale) -> Comparison:
     resolution = RESOLUTION * max(map(abs, (*a, *b)))
     raw = [x - y if abs(x - y) > resolution else 0.0 for x, y in zip(a, b, strict=True)]
     summary = summarize(raw)
@@ -227,7 +294,7 @@ def _compare_paired(a: Sequence[float], b: Sequence[float], level: float, scale:
     rho = _correlation(a, b)
     if max(raw) - min(raw) <= resolution:
         return _constant(summary.n, summary.mean, rho, level, resolution)
-    tested, used, note = _on_scale(a, b, scale)
+    tested, used, note = on(a, b)
     differences = raw if used == "raw" else [x - y for x, y in zip(*tested, strict=True)]
     on_scale = summarize(differences)
     assert on_scale.mean is not None
@@ -248,7 +315,7 @@ def _constant(n: int, difference: float, rho: float | None, level: float, resolu
     return Comparison(n, "constant difference", difference, 0.0, None, None, rho=rho, note=note)
 
 
-def _compare_welch(a: Sequence[float], b: Sequence[float], level: float, scale: Scale) -> Comparison:
+def _compare_welch(a: Sequence[float], b: Sequence[float], level: float, on: OnScale) -> Comparison:
     """Welch's unequal-variance t-test; the interval is in raw units."""
     first, second = summarize(a), summarize(b)
     assert first.mean is not None
@@ -258,7 +325,7 @@ def _compare_welch(a: Sequence[float], b: Sequence[float], level: float, scale: 
     resolution = RESOLUTION * max(map(abs, (*a, *b)))
     if max(max(a) - min(a), max(b) - min(b)) <= resolution:
         return _with_note(_constant(n, difference, None, level, resolution), reason)
-    (ta, tb), used, note = _on_scale(a, b, scale)
+    (ta, tb), used, note = on(a, b)
     p = _two_sided(*_welch(summarize(ta), summarize(tb)))
     _, degrees = _welch(first, second)
     half = _welch_error(first, second) * t_quantile(level, degrees)
@@ -311,23 +378,21 @@ def _correlation(a: Sequence[float], b: Sequence[float]) -> float | None:
     return max(-1.0, min(1.0, float(x @ y) / norm))
 
 
-def _on_scale(
-    a: Sequence[float], b: Sequence[float], scale: Scale
-) -> tuple[tuple[list[float], list[float]], Scale, str]:
-    """Both arms on the asked scale, or raw with a note where a value lies on or beyond its bound."""
-    upper = {"raw": math.inf, "logit": 100.0, "log": math.inf}[scale]
-    if scale != "raw" and not all(0 < value < upper for value in (*a, *b)):
+def _on_scale(a: Sequence[float], b: Sequence[float], *, scale: Scale, bounds: tuple[float, float]) -> OnScaleResult:
+    """Both arms on the asked scale; raw, with a note, where a value lies beyond what the scale can show.
+
+    A share that lies on its bound has no logit. It is taken to lie half as far from the bound as the nearest share that
+    does not, as half a count is added to an empty cell; for both arms alike, so that exchanging them changes signs.
+    """
+    low, high = {"raw": (-math.inf, math.inf), "log": (0.0, math.inf), "logit": bounds}[scale]
+    if scale == "raw":
+        return (list(a), list(b)), "raw", ""
+    inside = [min(value - low, high - value) for value in (*a, *b) if low < value < high]
+    if not all(low <= value <= high for value in (*a, *b)) or not inside or (scale == "log" and min(*a, *b) <= 0):
         return (list(a), list(b)), "raw", f"{scale} scale asked for, raw used: a value lies on or beyond its bound"
-    transform = _TRANSFORMS[scale]
-    return ([transform(v) for v in a], [transform(v) for v in b]), scale, ""
-
-
-def _logit_percent(value: float) -> float:
-    return math.log(value / (100.0 - value))
-
-
-_TRANSFORMS: dict[Scale, Callable[[float], float]] = {
-    "raw": lambda value: value,
-    "logit": _logit_percent,
-    "log": lambda value: math.log(value),
-}
+    if scale == "log":
+        return ([math.log(v) for v in a], [math.log(v) for v in b]), "log", ""
+    edge = min(inside) / 2
+    moved = [[min(max(value, low + edge), high - edge) for value in arm] for arm in (a, b)]
+    first, second = ([math.log((v - low) / (high - v)) for v in arm] for arm in moved)
+    return (first, second), "logit", ""

@@ -6,20 +6,21 @@ Nothing here is rounded or formatted; `leaderboard.render` does that, once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark.errors import UsageError
 from benchmark.parameters import Metric
 from benchmark.patterns import meant
-from leaderboard import ranking
+from leaderboard import ranking, rounding
 from leaderboard.aggregate import Grid, Group, Layout, TaskFacts
 from leaderboard.digest import digest
 from leaderboard.ranking import Pair
-from leaderboard.stats import Scale, summarize
+from leaderboard.stats import MIN_SEEDS, Scale, summarize, two_humps
 
 if TYPE_CHECKING:
     from benchmark.plan import Selection as Part
@@ -40,6 +41,9 @@ class Published:
     reason: str = ""
 
 
+Judge = Callable[[str, str], tuple[ranking.Ranking, int]]
+"""(task, metric) → the ranking of all chosen rows, and the decimals they are shown with."""
+
 PublishedLookup = Callable[[str, str, str, Mapping[int, float]], tuple[Published, ...]]
 """(task, initialiser, metric, values by seed) → the published numbers of the same thing, with a verdict each."""
 
@@ -53,6 +57,10 @@ class Column:
     pairs: tuple[Pair, ...] = ()
     """Every comparison behind the column's bold and ranks."""
     note: str = ""
+    rows: int = 0
+    """Rows that were compared for this task and metric, in whichever table they are shown."""
+    decimals: int = rounding.PERCENT_DECIMALS
+    """Decimals of its measured values, the same wherever the task and metric are shown."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,8 @@ class Entry:
     published: tuple[Published, ...] = ()
     computed: float | None = None
     """Value of a reference row, exact, without seeds."""
+    solved: int | None = None
+    """Seeds on which the task counts as solved; None where the metric does not say when."""
 
     @property
     def n(self) -> int:
@@ -87,6 +97,16 @@ class Entry:
     def std(self) -> float | None:
         """Sample standard deviation (ddof = 1); None below two seeds."""
         return summarize(list(self.values.values())).std
+
+    @property
+    def shown_std(self) -> float | None:
+        """The standard deviation, from as many seeds as it means something."""
+        return self.std if self.n >= MIN_SEEDS else None
+
+    @property
+    def humps(self) -> tuple[list[float], list[float]] | None:
+        """The two groups the seeds fall into, where they do."""
+        return two_humps(list(self.values.values()))
 
 
 @dataclass(frozen=True)
@@ -116,7 +136,8 @@ class Selection:
     tasks: tuple[str, ...] = ()
     initializers: tuple[str, ...] = ()
     published: bool = True
-    scale: Scale = "raw"
+    scale: Scale | None = None
+    """Scale of every test; each metric's own when absent."""
     alpha: float = 0.05
 
     @classmethod
@@ -155,7 +176,8 @@ def build(grid: Grid, selection: Selection | None = None, published: PublishedLo
     initializers = chosen(grid.initializers, selection.initializers, "initialiser")
     lookup = published if selection.published else None
     layouts = _layouts(grid, tasks, initializers, selection)
-    tables = [_table(layout, grid, tasks, initializers, selection, lookup) for layout in layouts]
+    judge = cache(partial(_judged, grid, tuple(initializers), selection))
+    tables = [_table(layout, grid, tasks, initializers, judge, lookup) for layout in layouts]
     shown = tuple(table for table in tables if table.columns and table.rows)
     groups = [grid.groups[key] for key in product(tasks, initializers) if key in grid.groups]
     planned, unfinished = _progress(groups)
@@ -232,13 +254,13 @@ def _table(
     grid: Grid,
     tasks: Sequence[str],
     initializers: Sequence[str],
-    selection: Selection,
+    judge: Judge,
     published: PublishedLookup | None,
 ) -> Table:
     columns = _columns(layout, [grid.task(name) for name in _ordered(tasks, layout.tasks)])
     names = _ordered(initializers, layout.initializers)
     lookup = None if published is None else _of_tables(published, layout.claims_tables)
-    built = [_column(task, metric, grid, names, selection, lookup) for task, metric in columns]
+    built = [_column(task, metric, grid, names, judge, lookup) for task, metric in columns]
     rows = [
         Row(name, "measured", tuple(entries.get(name) for _, entries in built))
         for name in names
@@ -273,42 +295,54 @@ def _of_tables(published: PublishedLookup, tables: Sequence[str]) -> PublishedLo
     return lookup
 
 
+def _judged(
+    grid: Grid, initializers: tuple[str, ...], selection: Selection, task: str, name: str
+) -> tuple[ranking.Ranking, int]:
+    """The one set of tests of a task and metric, over all rows chosen, and its decimals: the same in every table."""
+    metric = grid.task(task).metric(name)
+    assert metric is not None
+    groups = [group for initializer in initializers if (group := grid.group(task, initializer))]
+    values = {group.initializer: group.values(name) for group in groups}
+    diverged = [group.initializer for group in groups if "diverged" in group.counts(name)]
+    ranked = ranking.rank(values, metric, alpha=selection.alpha, scale=selection.scale, diverged=diverged)
+    return ranked, common_decimals(list(values.values()), metric)
+
+
+def common_decimals(rows: Iterable[Mapping[int, float]], metric: Metric) -> int:
+    """The decimals at which all rows of a task and metric, seed → value each, are shown."""
+    entries = [Entry(values=row) for row in rows]
+    return rounding.column_decimals([(e.mean, e.shown_std) for e in entries if e.mean is not None], metric.unit)
+
+
 def _column(
     task: TaskFacts,
     metric: Metric,
     grid: Grid,
     initializers: Sequence[str],
-    selection: Selection,
+    judge: Judge,
     published: PublishedLookup | None,
 ) -> tuple[Column, dict[str, Entry]]:
+    ranked, decimals = judge(task.name, metric.name)
     groups = {name: group for name in initializers if (group := grid.group(task.name, name))}
-    values = {name: group.values(metric.name) for name, group in groups.items()}
-    diverged = [name for name, group in groups.items() if "diverged" in group.counts(metric.name)]
-    ranked = ranking.rank(values, metric.direction, alpha=selection.alpha, scale=selection.scale, diverged=diverged)
-    entries = {
-        name: _entry(group, metric.name, values[name], ranked, name, published) for name, group in groups.items()
-    }
-    return Column(task.name, metric, ranked.pairs, ranked.note), entries
+    entries = {name: _entry(group, metric, ranked, name, published) for name, group in groups.items()}
+    return Column(task.name, metric, ranked.pairs, ranked.note, len(ranked.ranks or ()), decimals), entries
 
 
 def _entry(
-    group: Group,
-    metric: str,
-    values: Mapping[int, float],
-    ranked: ranking.Ranking,
-    name: str,
-    published: PublishedLookup | None,
+    group: Group, metric: Metric, ranked: ranking.Ranking, name: str, published: PublishedLookup | None
 ) -> Entry:
+    values = group.values(metric.name)
     return Entry(
         values=values,
         planned=len(group.seeds),
-        counts=group.counts(metric),
+        counts=group.counts(metric.name),
         cells={result.seed: result.cell_id for result in group.seeds if result.seed in values},
         skipped=group.skipped,
         bold=name in ranked.bold,
         rank=(ranked.ranks or {}).get(name),
         untested=name in ranked.untested,
-        published=published(group.task, group.initializer, metric, values) if published else (),
+        published=published(group.task, group.initializer, metric.name, values) if published else (),
+        solved=None if metric.solved is None else sum(map(metric.solves, values.values())),
     )
 
 

@@ -354,6 +354,9 @@ class Boolean(Task):
         return np.asarray(signs[np.sort(chosen)])
 
 
+SOLVED = 99.5
+"""Percent right from which a seed has found the target: between the plateaus, at most 92.83 %, and 100 %."""
+
 _ACCURACIES = (
     ("accuracy", "Accuracy", "nearest value of the target is the right one, all inputs"),
     ("accuracy_seen", "Accuracy (seen)", "the same, seen inputs"),
@@ -375,11 +378,20 @@ def fourier_name(monomial: tuple[int, ...]) -> str:
 
 
 def _accuracy(name: str, title: str, text: str) -> Metric:
-    return Metric(name=name, title=title, direction="max", unit="percent", lower=0, upper=100, description=text)
+    return Metric(
+        name=name,
+        title=title,
+        direction="max",
+        unit="percent",
+        lower=0,
+        upper=100,
+        description=text,
+        solved=SOLVED if name == "accuracy" else None,
+    )
 
 
 def _loss(name: str, title: str, text: str) -> Metric:
-    return Metric(name=name, title=title, direction="min", lower=0, description=text)
+    return Metric(name=name, title=title, direction="min", lower=0, description=text, scale="log")
 
 
 @lru_cache(maxsize=64)

@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     help="Differences below it do not matter (in the metric's unit): allows the verdict 'practically equal'.",
 )  # fmt: skip
 @click.option(
-    "--scale", type=click.Choice(["raw", "logit", "log"]), default="raw", show_default=True,
-    help="Scale on which tests are made; the numbers shown are always raw.",
+    "--scale", type=click.Choice(["raw", "logit", "log"]), default=None,
+    help="Scale of every test; each metric's own if absent. The numbers shown are always raw.",
 )  # fmt: skip
 @click.option(
     "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
-    help="Familywise error over all comparisons.",
+    help="Familywise error over the tests of one question.",
 )  # fmt: skip
 @click.option("--gate", is_flag=True, help="Exit 4 when FIRST (or --store) is worse on any task.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
@@ -67,7 +67,7 @@ def command(
     profile: str | None,
     seeds: tuple[int, ...] | None,
     margin: float | None,
-    scale: str,
+    scale: str | None,
     alpha: float,
     gate: bool,
     as_markdown: bool,

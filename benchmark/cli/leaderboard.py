@@ -39,8 +39,8 @@ SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", 
 @click.option("--show-values", is_flag=True, help="Every seed's value beside the mean.")
 @click.option("--no-published", is_flag=True, help="Leave published numbers out.")
 @click.option(
-    "--scale", type=click.Choice(["raw", "logit", "log"]), default="raw", show_default=True,
-    help="Scale on which tests are made; the numbers shown are always raw.",
+    "--scale", type=click.Choice(["raw", "logit", "log"]), default=None,
+    help="Scale of every test; each metric's own if absent. The numbers shown are always raw.",
 )  # fmt: skip
 @click.option(
     "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
@@ -65,7 +65,7 @@ def command(
     seeds: tuple[int, ...] | None,
     show_values: bool,
     no_published: bool,
-    scale: str,
+    scale: str | None,
     alpha: float,
     check: Path | None,
     strict: bool,

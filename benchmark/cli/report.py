@@ -28,6 +28,10 @@ from benchmark.errors import ExitCode
 @click.option(
     "--baseline", metavar="NAME", help="Compare the others with this initialiser; the spec's first if absent."
 )
+@click.option(
+    "--fdr", is_flag=True,
+    help="Beside each p also q: Benjamini and Hochberg's false-discovery rate over all questions of the page.",
+)  # fmt: skip
 @store_option()
 @plugin_option()
 def command(
@@ -40,6 +44,7 @@ def command(
     profile: str | None,
     seeds: tuple[int, ...] | None,
     baseline: str | None,
+    fdr: bool,
     store: Path,
     plugin: tuple[Path, ...],
 ) -> int:
@@ -59,6 +64,7 @@ def command(
         plugins=plugin,
         selection=Selection(metric, task, initializer),
         baseline=baseline,
+        fdr=fdr,
     )
     text = render_page(page, format or chosen(output))
     if str(output) == "-":

@@ -203,6 +203,9 @@ class Experiment(Parameters):
     """Names of sets of published numbers to stand beside the measured ones."""
     tables: tuple[Table, ...] = ()
     """Tables of the leaderboard; one table of everything when absent."""
+    compare: dict[Name, Globs] = Field(default_factory=dict)
+    """Initialiser → those it is compared with in reports, a question each, for example `mask: [default, mimetic]`; all
+    against the baseline when absent."""
     checks: dict[str, CheckSetting] = Field(default_factory=dict)
     """Check id → severity, threshold and exceptions of `bench check`."""
 

@@ -254,7 +254,7 @@ class Resolver:
         return ResolvedInitializer(selected.shown, spec, by_task, broken)
 
     def check_rules(self, root: Node, names: Mapping[str, Sequence[str]], tasks: Sequence[ResolvedTask]) -> None:
-        """Patterns of include, exclude and tables must match something, or they are typing errors.
+        """Patterns of include, exclude, tables and compare must match something, or they are typing errors.
 
         `names` are all that are listed, by kind; `tasks` are those without problems of their own.
         """
@@ -268,6 +268,12 @@ class Resolver:
             for rule in rules.elements() if rules else []:
                 for key, value in rule.items():
                     self.check_patterns(key, value, known.get(key, []))
+        if asked := root.child("compare"):
+            for name, against in asked.items():
+                if name not in names["initializer"]:
+                    guess = hint(name, names["initializer"])
+                    self.note(asked.key_mark(name), f"'{name}' matches no initializer of this experiment{guess}")
+                self.check_patterns("initializer", against, names["initializer"])
 
     def check_patterns(self, key: str, value: Node, known: Sequence[str]) -> None:
         """Note each pattern that matches none of the known names."""

@@ -165,12 +165,24 @@ class TextClaim(Parameters):
     """Whether it says "on all metrics"."""
 
 
+class Alias(Scope):
+    """What the source prints for a thing: the fields of its scope, and the table where the name holds in one only."""
+
+    table: str | None = None
+
+    def names(self, claim: Claim) -> bool:
+        """Whether a number is of the thing."""
+        fields = self.model_dump(exclude_none=True, exclude={"table"})
+        here = all(getattr(claim.scope, key) == value for key, value in fields.items())
+        return here and self.table in (None, claim.where.table)
+
+
 class Aliases(Parameters):
     """What the harness calls a thing → what the source prints: a name, or several fields of its scope."""
 
-    tasks: Mapping[str, str | Scope] = {}
-    initializers: Mapping[str, str | Scope] = {}
-    metrics: Mapping[str, str | Scope] = {}
+    tasks: Mapping[str, str | Alias] = {}
+    initializers: Mapping[str, str | Alias] = {}
+    metrics: Mapping[str, str | Alias] = {}
 
 
 class Settings(Parameters):
@@ -214,11 +226,11 @@ class ClaimSet(Parameters):
             (metric, "metric", self.aliases.metrics),
         )
         asked = [(name, field, names.get(name)) for name, field, names in wanted if name is not None]
-        return [claim for claim in self.claims if all(_is_called(claim.scope, *one) for one in asked)]
+        return [claim for claim in self.claims if all(_is_called(claim, *one) for one in asked)]
 
 
-def _is_called(scope: Scope, name: str, field: str, alias: str | Scope | None) -> bool:
-    """Whether a scope's field is this name, or what the name stands for."""
-    if isinstance(alias, Scope):
-        return all(getattr(scope, key) == value for key, value in alias.model_dump(exclude_none=True).items())
-    return getattr(scope, field) in {name, alias or name}
+def _is_called(claim: Claim, name: str, field: str, alias: str | Alias | None) -> bool:
+    """Whether a field of the claim's scope is this name, or what the name stands for."""
+    if isinstance(alias, Alias):
+        return alias.names(claim)
+    return getattr(claim.scope, field) in {name, alias or name}

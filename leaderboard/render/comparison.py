@@ -7,23 +7,32 @@ from collections.abc import Mapping
 from leaderboard import rounding
 from leaderboard.compare import Line, Report
 from leaderboard.render.markdown import escape
-from leaderboard.stats import MIN_SEEDS, RESOLUTION, summarize
+from leaderboard.render.words import SCALES
+from leaderboard.stats import RESOLUTION, Interval, paired_share_p, share_interval
 from leaderboard.tables import Entry
 
 SMALLEST_P = 0.001
+MOST_PLACES = 12
 
 
 def headings(report: Report) -> list[str]:
     """Titles of the columns."""
     scope = ["task", "initializer"] if any(line.initializer for line in report.lines) else ["task"]
-    return [*scope, "metric", report.first, report.second, "difference [95 % CI]", "p (Holm)", "verdict"]
+    return [*scope, "metric", report.first, report.second, "difference [95 % CI]", "verdict", "p (Holm)"]
 
 
 def rows(report: Report) -> list[list[str]]:
     """One row of text for each line."""
     several = any(line.initializer for line in report.lines)
     return [
-        [line.task, *([line.initializer or ""] if several else []), _metric(line), *_numbers(line), line.verdict]
+        [
+            line.task,
+            *([line.initializer or ""] if several else []),
+            _metric(line),
+            *_numbers(line),
+            line.verdict,
+            _p(line),
+        ]
         for line in report.lines
     ]
 
@@ -34,8 +43,11 @@ def notes(report: Report) -> list[str]:
 
 
 def details(report: Report) -> list[str]:
-    """One sentence for each line that needs one."""
-    return [f"{_name(line)}: {detail}." for line in report.lines if (detail := _detail(line))]
+    """One sentence for each line that needs one, and one for all that could not be compared."""
+    said = [f"{_name(line)}: {detail}." for line in report.lines if (detail := _detail(line))]
+    if report.absent:
+        said.append(f"Not compared, since an arm has no value yet: {', '.join(report.absent)}.")
+    return said
 
 
 def method(report: Report) -> list[str]:
@@ -44,11 +56,16 @@ def method(report: Report) -> list[str]:
     margin = "no margin given, so nothing is called practically equal unless it is the same on every seed"
     if terms.margin:
         margin = f"practically equal: TOST within ±{terms.margin:g}"
-    scale = "" if terms.scale == "raw" else f" on the {terms.scale} scale"
+    used: dict[str, list[str]] = {}
+    for line in report.lines:
+        used.setdefault(line.comparison.scale, []).append(line.metric.title)
+    scaled = [f"{', '.join(dict.fromkeys(titles))} as {SCALES[s]}" for s, titles in used.items() if s != "raw"]
+    scale = f" ({'; '.join(scaled)})" if scaled else ""
+    family = "one test" if report.family == 1 else f"Holm over the {report.family} tests of this question"
     return [
         f"Profile {report.profile}. ± is the sample standard deviation (ddof = 1) over n seeds, (n) beside it; "
-        "the difference is the first − the second, its interval not adjusted.",
-        f"t-test by seed{scale}, Holm over {report.family} comparisons, α = {terms.alpha:g}; {margin}.",
+        "the difference is the first − the second in raw units, its interval not adjusted.",
+        f"t-test by seed{scale}, {family} ({report.first} against {report.second}), α = {terms.alpha:g}; {margin}.",
     ]
 
 
@@ -73,23 +90,18 @@ def _metric(line: Line) -> str:
 
 
 def _numbers(line: Line) -> list[str]:
-    arms = [Entry(values=line.first), Entry(values=line.second)]
-    pairs = [(arm.mean, arm.std if arm.n >= MIN_SEEDS else None) for arm in arms if arm.mean is not None]
-    places = rounding.column_decimals(pairs, line.metric.unit)
-    return [
-        _arm(line.first, places, line.metric.unit),
-        _arm(line.second, places, line.metric.unit),
-        _difference(line),
-        p_text(line.p_holm),
-    ]
+    return [*(_arm(Entry(values=arm), line) for arm in (line.first, line.second)), _difference(line)]
 
 
-def _arm(values: Mapping[int, float], places: int, unit: str) -> str:
-    summary = summarize(list(values.values()))
-    if summary.mean is None:
+def _p(line: Line) -> str:
+    return p_text(line.p_holm) + ("" if line.q is None else f" (q {p_text(line.q)})")
+
+
+def _arm(arm: Entry, line: Line) -> str:
+    if arm.mean is None:
         return "–"
-    value, spread = rounding.mean_and_std(summary.mean, summary.std if summary.n >= MIN_SEEDS else None, places, unit)
-    return f"{value}{f' ± {spread}' if spread else ''} ({summary.n})"
+    value, spread = rounding.mean_and_std(arm.mean, arm.shown_std, line.decimals, line.metric.unit)
+    return f"{value}{f' ± {spread}' if spread else ''} ({arm.n})"
 
 
 def _difference(line: Line) -> str:
@@ -101,6 +113,9 @@ def _difference(line: Line) -> str:
     largest = max(map(abs, (*line.first.values(), *line.second.values())), default=0.0)
     if half > RESOLUTION * largest:
         places = rounding.pdg_decimals(half)
+        bounds = [] if interval is None else [interval.low, interval.high]
+        while any(bound and not rounding.round_to(bound, places) for bound in bounds) and places < MOST_PLACES:
+            places += 1  # a bound that is not 0 may not print as 0: it says whether the interval has 0 in it
     else:
         places = rounding.entry_decimals(comparison.difference, None, line.metric.unit)
     sign = "+" if comparison.difference > 0 else ""
@@ -118,19 +133,37 @@ def _name(line: Line) -> str:
 def _detail(line: Line) -> str:
     comparison = line.comparison
     parts = [line.reason] if line.reason else []
-    if comparison.rho is not None:
-        parts.append(f"paired by seed, ρ = {_signed(comparison.rho)}")
     if comparison.effect:
         kind = "d_z" if comparison.method == "paired t" else "g"
         parts.append(f"effect {kind} = {_signed(comparison.effect)}")
+    if comparison.rho is not None:
+        parts.append(f"paired by seed, ρ = {_signed(comparison.rho)}")
+    if line.solved is not None:
+        parts.append(_solved(*line.solved))
     if comparison.exact_p is not None:
         parts.append(f"sign-flip p = {p_text(comparison.exact_p)}{_disagreement(line)}")
     if line.verdict == "undecided" and line.detectable:
         digits = rounding.text(line.detectable, rounding.pdg_decimals(line.detectable))
         parts.append(
-            f"{comparison.n} seeds of this spread would show a true difference of {digits} with 80 % probability"
+            f"{comparison.n} seeds of this spread would show a true difference of {digits} with 80 % probability in "
+            "this question"
         )
     return "; ".join(parts)
+
+
+def _solved(first: Mapping[int, bool], second: Mapping[int, bool]) -> str:
+    """`solved on 2 of 5 seeds [5 %, 85 %] against 0 of 5 [0 %, 52 %], exact p = 0.500`."""
+    shares = [
+        f"{sum(arm.values())} of {len(arm)} [{low:.0%}, {high:.0%}]".replace("%", " %")
+        for arm in (first, second)
+        for low, high in [_bounds(share_interval(sum(arm.values()), len(arm)))]
+    ]
+    p = paired_share_p(first, second)
+    return f"solved on {shares[0]} seeds against {shares[1]}" + ("" if p is None else f", exact p = {p_text(p)}")
+
+
+def _bounds(interval: Interval) -> tuple[float, float]:
+    return interval.low, interval.high
 
 
 def _signed(value: float) -> str:

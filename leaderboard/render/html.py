@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from leaderboard.digest import stamped
-from leaderboard.render.words import Words, decimals, entry_words, heading, legend
+from leaderboard.render.words import Words, decimals, entry_words, heading, legend, result
 from leaderboard.tables import Entry, Leaderboard, Table
 
 STYLE = """
@@ -57,7 +57,10 @@ def render(board: Leaderboard, *, show_values: bool = False) -> str:
 
 def fragment(board: Leaderboard, show_values: bool = False) -> str:
     """Tables and legend, to be put into a page."""
-    parts = [f"<h2>{escape(table.title)}</h2>\n{table_html(table, show_values)}" for table in board.tables]
+    parts = [
+        f"<h2>{escape(table.title)}</h2>\n{table_html(table, show_values)}\n<p>{escape(result(table))}</p>"
+        for table in board.tables
+    ]
     lines = "".join(f"<li>{escape(line)}</li>\n" for line in legend(board))
     return "\n".join([*parts, f'<ul class="legend">\n{lines}</ul>'])
 

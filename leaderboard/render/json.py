@@ -8,7 +8,7 @@ from typing import Any
 
 from leaderboard.digest import document
 from leaderboard.ranking import Pair
-from leaderboard.render.words import decimals
+from leaderboard.render.words import decimals, result
 from leaderboard.stats import t_interval
 from leaderboard.tables import Entry, Leaderboard, Table
 
@@ -45,6 +45,8 @@ def _table(table: Table) -> dict[str, Any]:
             "direction": column.metric.direction,
             "decimals": decimals(table, index) + 1,  # one guard digit beyond what a table shows
             "note": column.note,
+            "scale": column.metric.tested_on,
+            "solved": column.metric.solved,
             "pairs": [_pair(pair) for pair in column.pairs],
         }
         for index, column in enumerate(table.columns)
@@ -53,7 +55,7 @@ def _table(table: Table) -> dict[str, Any]:
         {"name": row.name, "kind": row.kind, "entries": [entry and _entry(entry) for entry in row.entries]}
         for row in table.rows
     ]
-    return {"title": table.title, "columns": columns, "rows": rows}
+    return {"title": table.title, "result": result(table), "columns": columns, "rows": rows}
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
@@ -72,6 +74,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "bold": entry.bold,
         "rank": entry.rank,
         "untested": entry.untested,
+        "solved": entry.solved,
+        "humps": entry.humps,
         "published": [asdict(item) for item in entry.published],
     }
 

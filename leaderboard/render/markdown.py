@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from leaderboard.digest import stamped
-from leaderboard.render.words import Words, decimals, entry_words, heading, legend
+from leaderboard.render.words import Words, decimals, entry_words, heading, legend, result
 from leaderboard.tables import Leaderboard, Table
 
 
@@ -13,6 +13,7 @@ def render(board: Leaderboard, *, show_values: bool = False) -> str:
     parts = [f"### {escape(board.title or board.experiment)} ({escape(board.profile)})"]
     for table in board.tables:
         parts += ([f"**{escape(table.title)}**"] if len(board.tables) > 1 else []) + [table_text(table, show_values)]
+        parts += [escape(said)] if (said := result(table)) else []
     parts.append("\n".join(f"- {escape(line)}" for line in legend(board)))
     return stamped("\n\n".join(parts), board, ("<!-- ", " -->"))
 

@@ -8,9 +8,10 @@ from leaderboard.compare import Report as Comparison
 from leaderboard.render import comparison as compared
 from leaderboard.render import markdown as md
 from leaderboard.render.html import fragment, page, text_table
-from leaderboard.render.words import completeness, legend
+from leaderboard.render.words import completeness, legend, result
 from leaderboard.report import Page
 
+ABOUT_SOLVED = "Seeds on which the task counts as solved, with the exact 95 % interval of the share (Clopper–Pearson)."
 ABOUT_CURVES = "Line: mean over seeds; band: ± sample standard deviation; a gap where a seed has no finite value."
 
 
@@ -21,7 +22,8 @@ def html(content: Page) -> str:
     sections = [
         f"<h1>{escape(title)}</h1>\n<p>{escape(completeness(board))}</p>",
         fragment(board),
-        _section("Against the baseline", [_comparison(report) for report in content.comparisons], _method(content)),
+        _section("Questions", [_comparison(report) for report in content.comparisons], _method(content)),
+        _section("Solved", [_items(content.solved)] * bool(content.solved), ABOUT_SOLVED),
         _section("Curves", _charts(content), ABOUT_CURVES),
         _section(
             "Findings on the published numbers", [_items(content.findings)] * bool(content.findings), content.checked
@@ -43,11 +45,13 @@ def markdown(content: Page) -> str:
     board = content.board
     parts = [f"# {md.escape(board.title or board.experiment)} ({md.escape(board.profile)})", completeness(board)]
     for table in board.tables:
-        parts += [f"## {md.escape(table.title)}", md.table_text(table)]
+        parts += [f"## {md.escape(table.title)}", md.table_text(table), md.escape(result(table))]
     parts.append("\n".join(f"- {md.escape(line)}" for line in legend(board)))
     if content.comparisons:
-        parts += ["## Against the baseline", md.escape(_method(content))]
+        parts += ["## Questions", md.escape(_method(content))]
         parts += [compared.markdown(report, with_method=False).rstrip() for report in content.comparisons]
+    if content.solved:
+        parts += ["## Solved", ABOUT_SOLVED, _bullets(content.solved)]
     if content.checked:
         parts += ["## Findings on the published numbers", f"{md.escape(content.checked)}.", _bullets(content.findings)]
     if content.stored_checked:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from leaderboard.render.words import Words, decimals, entry_words, heading, legend
+from leaderboard.render.words import Words, decimals, entry_words, heading, legend, result
 from leaderboard.tables import Leaderboard, Table
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def render(board: Leaderboard, *, show_values: bool = False, width: int | None =
         for columns in _fitting(table, width, show_values):
             console.print()
             _print_table(console, table, columns, show_values)
+        if said := result(table):
+            console.print(said, markup=False)
     console.print()
     for line in legend(board):
         console.print(line.replace("Bold:", "* (bold):", 1), markup=False, style="dim")

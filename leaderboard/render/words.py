@@ -13,6 +13,8 @@ NOTHING = "–"
 
 ARROWS = {"max": "↑", "min": "↓", "none": ""}
 UNTESTED = "†"
+SCALES = {"log": "logarithms", "logit": "logits", "raw": "they are"}
+"""What a test is made of."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,10 @@ def heading(column: Column) -> tuple[str, str]:
 
 def decimals(table: Table, index: int) -> int:
     """The common decimal of a column, from its measured entries; from the computed ones where none is measured."""
-    entries = [(row.kind, entry) for row in table.rows if (entry := row.entries[index]) is not None]
-    for kind in ("measured", "computed"):
-        pairs = [(e.mean, _shown_std(e)) for k, e in entries if k == kind and e.mean is not None]
-        if pairs:
-            return rounding.column_decimals(pairs, table.columns[index].metric.unit)
-    return rounding.PERCENT_DECIMALS
+    entries = [entry for row in table.rows if (entry := row.entries[index]) is not None and entry.mean is not None]
+    if any(entry.computed is None for entry in entries):
+        return table.columns[index].decimals
+    return rounding.column_decimals([(e.computed or 0.0, None) for e in entries], table.columns[index].metric.unit)
 
 
 def entry_words(entry: Entry | None, column: Column, places: int) -> Words:
@@ -57,28 +57,37 @@ def entry_words(entry: Entry | None, column: Column, places: int) -> Words:
         return Words(rounding.mean_and_std(entry.computed, None, places, unit)[0], detail="computed")
     published = tuple(_published_words(item) for item in entry.published)
     if entry.mean is None:
-        return Words(NOTHING, detail=_detail(entry), published=published)
-    value, spread = rounding.mean_and_std(entry.mean, _shown_std(entry), places, unit)
+        return Words(NOTHING, detail=_detail(entry, column), published=published)
+    value, spread = rounding.mean_and_std(entry.mean, entry.shown_std, places, unit)
     each = [rounding.mean_and_std(entry.values[seed], None, places, unit)[0] for seed in sorted(entry.values)]
     value = ", ".join(each) if entry.n == 2 else value
     mark = UNTESTED if entry.untested else ""
-    return Words(value, spread, _detail(entry), entry.bold, mark, published, ", ".join(each) if entry.n > 2 else "")
+    return Words(
+        value, spread, _detail(entry, column), entry.bold, mark, published, ", ".join(each) if entry.n > 2 else ""
+    )
 
 
-def _shown_std(entry: Entry) -> float | None:
-    return entry.std if entry.n >= MIN_SEEDS else None
-
-
-def _detail(entry: Entry) -> str:
+def _detail(entry: Entry, column: Column) -> str:
     if entry.skipped is not None and not entry.planned:
         return "skipped"
     count = f"n={entry.n}" if entry.n == entry.planned else f"n={entry.n}/{entry.planned}"
     parts = [count, *(f"{number} {status}" for status, number in entry.counts.items())]
     if entry.n == 1:
         parts.append("single run")
+    if entry.solved is not None and entry.n:
+        parts.append(f"solved {entry.solved}/{entry.n}")
+    if entry.humps is not None:
+        parts.append(humps_words(entry.humps, column))
     if entry.rank is not None:
         parts.append(rank_words(entry.rank))
     return "; ".join(parts)
+
+
+def humps_words(humps: tuple[list[float], list[float]], column: Column) -> str:
+    """`two humps: 3 near 75.00, 2 near 100.00`."""
+    unit = column.metric.unit
+    near = [(len(hump), rounding.mean_and_std(sum(hump) / len(hump), None, column.decimals, unit)[0]) for hump in humps]
+    return "two humps: " + ", ".join(f"{count} near {value}" for count, value in near)
 
 
 def rank_words(rank: tuple[int, int]) -> str:
@@ -92,6 +101,34 @@ def _published_words(item: Published) -> str:
     return f"published {item.printed}{place}{verdict}"
 
 
+def result(table: Table) -> str:
+    """What the table shows, a sentence a column: who leads, what cannot be told apart, what is solved."""
+    said = [text for index in range(len(table.columns)) if (text := _column_result(table, index))]
+    return ". ".join(said) + "." * bool(said)
+
+
+def _column_result(table: Table, index: int) -> str:
+    column = table.columns[index]
+    entries = {row.name: e for row in table.rows if (e := row.entries[index]) is not None and e.rank is not None}
+    if len(entries) < 2:
+        return ""
+    where = f"{column.task}, {column.metric.title}"
+    leaders = [name for name, entry in entries.items() if entry.bold]
+    behind = [name for name, entry in entries.items() if entry.rank and entry.rank[0] > 1]
+    solving = [f"{name} on {e.solved} of {e.n}" for name, e in entries.items() if e.solved]
+    solved = f"; solved by {', '.join(solving)} seeds" if solving else ""
+    values = {value for entry in entries.values() for value in entry.values.values()}
+    if len(values) == 1:
+        return f"{where}: every row has {rounding.text(values.pop(), column.decimals)} on every seed{solved}"
+    if not behind:
+        return f"{where}: nothing can be told apart{solved}"
+    if not leaders:
+        return f"{where}: no row can be named best{solved}"
+    rest = len(entries) - len(leaders) - len(behind)
+    others = f", {rest} cannot be placed" if rest else ""
+    return f"{where}: {', '.join(leaders)} in front, shown to be worse: {', '.join(behind)}{others}{solved}"
+
+
 def legend(board: Leaderboard) -> list[str]:
     """What a reader must know to read the numbers, one sentence or two a line."""
     entries = [e for table in board.tables for row in table.rows for e in row.entries if e is not None]
@@ -101,14 +138,16 @@ def legend(board: Leaderboard) -> list[str]:
     ]
     if any(e.bold for e in entries):
         lines.append(
-            "Bold: not shown to be worse than the best of its column "
-            f"({_test_words(board)}, Holm over all pairs, α = {board.selection.alpha:g})."
+            f"Bold: no row is shown to be better ({_test_words(board)}; Holm over all pairs of rows with the same task "
+            f"and metric, in whichever table, α = {board.selection.alpha:g})."
         )
     if any(e.untested for e in entries):
         lines.append(
             f"{UNTESTED} no seed variance: t-test undefined for a pair of this row; "
             "placed by a difference that is the same on every seed."
         )
+    if any(e.humps for e in entries):
+        lines.append("Two humps: the seeds fall into two groups, and mean ± deviation describes no run.")
     if any(e.n in (1, 2) for e in entries):
         lines.append(f"Fewer than {MIN_SEEDS} seeds: values only, no ±, no rank, never bold.")
     if any(e.published for e in entries):
@@ -130,8 +169,11 @@ def completeness(board: Leaderboard) -> str:
 
 
 def _test_words(board: Leaderboard) -> str:
-    scale = "" if board.selection.scale == "raw" else f" on the {board.selection.scale} scale"
-    return f"paired t-test by seed{scale}"
+    used: dict[str, list[str]] = {}
+    for metric in dict.fromkeys(column.metric for table in board.tables for column in table.columns):
+        used.setdefault(board.selection.scale or metric.tested_on, []).append(metric.title)
+    scaled = [f"{', '.join(dict.fromkeys(titles))} as {SCALES[s]}" for s, titles in used.items() if s != "raw"]
+    return "paired t-test by seed" + (f", {'; '.join(scaled)}" if scaled else "")
 
 
 def _published_legend(entries: list[Entry]) -> str:

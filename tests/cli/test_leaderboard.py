@@ -282,7 +282,7 @@ def test_the_report_is_one_file_with_everything(bench, tmp_path):
     code, out, err = bench("report", "boards.yaml")
     page = (tmp_path / "report.html").read_text()
     assert (code, out, err) == (0, "", "wrote report.html\n")
-    for part in ("<svg", "Against the baseline", "1 better", "Findings", "torch 2.9", "experiment: boards"):
+    for part in ("<svg", "Questions", "1 better", "Findings", "torch 2.9", "experiment: boards"):
         assert part in page, part
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in page

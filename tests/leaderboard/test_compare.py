@@ -11,10 +11,17 @@ from scipy import stats as reference
 from benchmark.errors import UsageError
 from benchmark.parameters import Metric
 from leaderboard.aggregate import PlannedCell, SeedResult, TaskFacts, build_grid
-from leaderboard.compare import Terms, as_document, compare_grids, compare_initializers, compare_with_baseline
+from leaderboard.compare import (
+    Terms,
+    across_questions,
+    as_document,
+    compare_grids,
+    compare_initializers,
+    compare_with_baseline,
+)
 from leaderboard.render import comparison
 
-ACCURACY = Metric(name="accuracy", title="Accuracy", direction="max", unit="percent")
+ACCURACY = Metric(name="accuracy", title="Accuracy", direction="max", unit="percent", scale="raw")
 LOSS = Metric(name="loss", title="Loss", direction="min")
 
 A = [87.1, 87.9, 88.4, 86.8, 87.7]
@@ -60,11 +67,50 @@ def test_holm_is_over_the_tasks():
     assert report.summary == "a is consistently better than b: 3 of 3."
 
 
-def test_holm_is_over_all_comparisons_with_a_baseline():
-    grid = grid_of({("t", "base"): B, ("t", "a"): A, ("t", "b"): A[::-1], ("u", "a"): A, ("u", "base"): B})
-    first, second = compare_with_baseline(grid, ["base", "a", "b"], "base")
-    assert (first.first, second.first, first.family) == ("a", "b", 3)
-    assert first.lines[0].p_holm == pytest.approx(3 * reference.ttest_rel(A, B).pvalue)
+def test_one_question_has_one_verdict_whichever_way_it_is_asked():
+    values = {(t, name): row for t in ("t", "u", "v") for name, row in (("base", B), ("a", A), ("b", A[::-1]))}
+    grid = grid_of(values, metric=ACCURACY.model_copy(update={"scale": None}))
+    for report in compare_with_baseline(grid, ["base", "a", "b"], "base"):
+        alone = compare_initializers(grid, report.first, "base")
+        assert (report.lines, report.family) == (alone.lines, 3)
+
+
+def test_what_cannot_be_compared_is_named_once_and_no_part_of_the_family():
+    values = {(t, name): row for t in ("t", "u") for name, row in (("base", B), ("a", A))}
+    failed = {("u", "a", seed): "failed" for seed in range(5)}
+    report = compare_initializers(grid_of(values, statuses=failed), "a", "base")
+    assert (len(report.lines), report.family, report.absent) == (1, 1, ("u / Accuracy",))
+    assert only(report).p_holm == pytest.approx(reference.ttest_rel(A, B).pvalue)
+    assert any("an arm has no value yet: u / Accuracy" in note for note in comparison.notes(report))
+
+
+def test_false_discovery_is_over_all_questions_of_a_page():
+    grid = grid_of({("t", "base"): B, ("t", "a"): A, ("t", "b"): [86.0, 87.0, 88.0, 87.5, 86.1]})
+    reports = across_questions(compare_with_baseline(grid, ["a", "b"], "base"))
+    p = [report.lines[0].comparison.p for report in reports]
+    assert [report.lines[0].q for report in reports] == pytest.approx(list(reference.false_discovery_control(p)))
+
+
+def test_the_detectable_difference_is_at_the_level_of_the_question():
+    values = {(t, n): row for t in ("t", "u") for n, row in (("a", [1.0, 2.0, 3.0]), ("b", [1.5, 1.0, 3.2]))}
+    two = compare_initializers(grid_of(values), "a", "b").lines[0].detectable
+    one = compare_initializers(grid_of(values), "a", "b", Terms(tasks=("t",))).lines[0].detectable
+    assert two > one
+
+
+def test_solved_seeds_are_counted_and_compared_exactly():
+    metric = ACCURACY.model_copy(update={"solved": 99.5})
+    values = {("t", "a"): [75.0, 100.0, 100.0, 75.0, 100.0], ("t", "b"): [75.0] * 5}
+    report = compare_initializers(grid_of(values, metric), "a", "b")
+    assert any("solved on 3 of 5 [15 %, 95 %] seeds against 0 of 5 [0 %, 52 %], exact p = 0.250" in note
+               for note in comparison.notes(report))  # fmt: skip
+
+
+def test_a_bound_that_is_not_zero_does_not_print_as_zero():
+    values = {("t", "a"): [150.0, 60.0, 40.0, 50.0, 100.02], ("t", "b"): [60.0, 50.0, 1.0, 20.0, 60.0]}
+    (row,) = comparison.rows(compare_initializers(grid_of(values), "a", "b"))
+    low = row[4].partition("[")[2].partition(",")[0]
+    assert float(low.replace("−", "-")) != 0
 
 
 def test_undecided_says_what_could_have_been_seen():
@@ -97,13 +143,13 @@ def test_a_better_mean_of_survivors_is_no_better():
     assert "1 seed of the first diverged" in line.reason
 
 
-def test_too_few_seeds_are_undecided_and_none_are_not_comparable():
+def test_too_few_seeds_are_undecided_and_none_are_no_comparison():
     assert only(compare_initializers(grid_of({("t", "a"): [1.0, 2.0], ("t", "b"): [5.0, 6.0]}), "a", "b")).verdict == (
         "undecided"
     )
     failed = {("t", "a", 0): "failed"}
-    line = only(compare_initializers(grid_of({("t", "a"): [1.0], ("t", "b"): [5.0]}, statuses=failed), "a", "b"))
-    assert line.verdict == "not comparable"
+    report = compare_initializers(grid_of({("t", "a"): [1.0], ("t", "b"): [5.0]}, statuses=failed), "a", "b")
+    assert (report.lines, report.summary) == ((), "a against b: nothing to compare yet.")
 
 
 def test_unknown_and_equal_names_are_refused():

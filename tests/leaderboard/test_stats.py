@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats as reference
 
+from benchmark.parameters import Metric
 from leaderboard import ranking, stats
 
 A = {0: 87.1, 1: 87.9, 2: 88.4, 3: 86.8, 4: 87.7, 5: 88.0}
 B = {0: 86.0, 1: 87.2, 2: 87.9, 3: 86.1, 4: 86.5, 5: 87.6}
+
+
+MAX = Metric(name="accuracy", title="Accuracy", direction="max", unit="percent")
+MIN = Metric(name="loss", title="Loss", direction="min")
+UNRANKED = Metric(name="fourier", title="f̂", direction="none")
 
 
 def seeds(values):
@@ -180,43 +186,87 @@ def test_the_logit_scale_changes_the_test_and_not_the_difference():
     assert (logit.difference, logit.interval, logit.scale) == (raw.difference, raw.interval, "logit")
 
 
-def test_a_value_on_its_bound_keeps_the_test_raw_and_says_so():
-    result = stats.compare(seeds([100.0, 99.0, 98.0]), seeds([97.0, 96.0, 97.5]), scale="logit")
-    assert result.scale == "raw"
-    assert "on or beyond its bound" in result.note
+def test_a_share_on_its_bound_lies_half_as_far_from_it_as_the_nearest_that_does_not():
+    on_bound = stats.compare(seeds([100.0, 99.0, 98.0]), seeds([97.0, 96.0, 97.5]), scale="logit")
+    moved = stats.compare(seeds([99.5, 99.0, 98.0]), seeds([97.0, 96.0, 97.5]), scale="logit")
+    assert (on_bound.scale, on_bound.p) == ("logit", pytest.approx(moved.p))
+    assert on_bound.difference == pytest.approx(moved.difference + 0.5 / 3)
+
+
+def test_a_value_that_a_scale_cannot_show_keeps_the_test_raw_and_says_so():
+    for values, scale in (([0.0, 1.0, 2.5], "log"), ([101.0, 99.0, 98.0], "logit")):
+        result = stats.compare(seeds(values), seeds([97.0, 96.0, 97.5]), scale=scale)
+        assert result.scale == "raw"
+        assert "on or beyond its bound" in result.note
+    all_on_bounds = stats.compare(seeds([100.0, 0.0, 100.0]), seeds([0.0, 100.0, 100.0]), scale="logit")
+    assert all_on_bounds.scale == "raw"
+
+
+def test_the_scale_of_a_metric_is_declared_or_its_units():
+    assert [metric.tested_on for metric in (MAX, MIN, UNRANKED)] == ["logit", "raw", "raw"]
+    assert Metric(name="x", title="X", direction="min", scale="log").tested_on == "log"
+    assert Metric(name="x", title="X", direction="min", unit="perplexity").tested_on == "log"
+
+
+def test_false_discovery_rates_agree_with_scipy():
+    p = list(np.random.default_rng(3).uniform(size=25) ** 3)
+    assert stats.benjamini_hochberg(p) == pytest.approx(list(reference.false_discovery_control(p)), abs=1e-12)
+    assert stats.benjamini_hochberg([]) == []
+
+
+def test_exact_shares_agree_with_scipy():
+    for k, n in ((0, 5), (2, 5), (5, 5), (7, 20)):
+        expected = reference.binomtest(k, n).proportion_ci(method="exact")
+        found = stats.share_interval(k, n)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
+
+
+def test_paired_shares_are_judged_by_the_seeds_on_which_they_differ():
+    first = {0: True, 1: True, 2: True, 3: True, 4: False}
+    second = {0: False, 1: False, 2: False, 3: True, 4: False, 9: True}
+    assert stats.paired_share_p(first, second) == pytest.approx(reference.binomtest(3, 3).pvalue)
+    assert stats.paired_share_p({0: True}, {1: True}) is None
+
+
+def test_two_humps_are_told_and_a_normal_sample_is_not_split():
+    assert stats.two_humps([75.0, 100.0, 100.0, 75.0, 75.0]) == ([75.0, 75.0, 75.0], [100.0, 100.0])
+    assert stats.two_humps([75.0, 75.0, 75.0, 75.0, 100.0]) is None  # one seed apart is no hump
+    assert stats.two_humps([75.0] * 5) is None
+    rng = np.random.default_rng(4)
+    assert np.mean([stats.two_humps(list(rng.normal(size=5))) is not None for _ in range(4000)]) < 0.01
 
 
 # --- ranking ---------------------------------------------------------------------------------------------------
 
 
-def test_bold_is_what_is_not_shown_to_be_worse_than_the_best():
+def test_bold_is_what_no_row_is_shown_to_beat():
     rows = {
         "best": seeds([90.0, 91.0, 90.5, 90.2, 90.8]),
         "close": seeds([90.3, 90.4, 90.9, 90.1, 90.2]),
         "worse": seeds([80.1, 81.0, 80.4, 80.3, 80.9]),
     }
-    result = ranking.rank(rows, "max")
+    result = ranking.rank(rows, MAX)
     assert result.bold == {"best", "close"}
     assert result.ranks == {"best": (1, 2), "close": (1, 2), "worse": (3, 3)}
 
 
 def test_direction_turns_the_order():
     rows = {"a": seeds([1.0, 1.1, 1.2]), "b": seeds([5.0, 5.2, 5.1])}
-    assert ranking.rank(rows, "min").bold == {"a"}
-    assert ranking.rank(rows, "max").bold == {"b"}
-    assert ranking.rank(rows, "none").bold == frozenset()
-    assert ranking.rank(rows, "none").ranks is None
+    assert ranking.rank(rows, MIN).bold == {"a"}
+    assert ranking.rank(rows, MAX).bold == {"b"}
+    assert ranking.rank(rows, UNRANKED).bold == frozenset()
+    assert ranking.rank(rows, UNRANKED).ranks is None
 
 
 def test_groups_are_not_chained():
-    """best ~ middle and middle ~ last, yet last is worse than best."""
+    """best ~ middle and middle ~ last, yet last is worse than best: nobody is shown to beat best and middle."""
     noise = np.array([0.0, 1.0, -1.0, 0.5, -0.5])
     rows = {
         "best": seeds(92 + noise),
         "middle": seeds(91 + noise[::-1] * 1.4),
         "last": seeds(90 + noise + [0.1, -0.1, 0.1, -0.1, 0]),
     }
-    result = ranking.rank(rows, "max")
+    result = ranking.rank(rows, MAX)
     decided = {(p.first, p.second): p.decided(0.05) for p in result.pairs}
     assert decided == {("best", "middle"): False, ("best", "last"): True, ("middle", "last"): False}
     assert result.bold == {"best", "middle"}
@@ -224,26 +274,26 @@ def test_groups_are_not_chained():
 
 
 def test_a_constant_lead_is_ranked_and_marked_as_untested():
-    result = ranking.rank({"mask": seeds([100.0] * 5), "default": seeds([75.0] * 5)}, "max")
+    result = ranking.rank({"mask": seeds([100.0] * 5), "default": seeds([75.0] * 5)}, MAX)
     assert result.bold == {"mask"}
     assert result.untested == {"mask", "default"}
 
 
 def test_a_row_that_lost_seeds_to_divergence_is_never_best():
     rows = {"survivor": seeds([99.0, 99.1, 99.2]), "steady": seeds([80.0, 80.1, 80.3, 80.2, 80.1])}
-    assert ranking.rank(rows, "max", diverged=["survivor"]).bold == {"steady"}
+    assert ranking.rank(rows, MAX, diverged=["survivor"]).bold == {"steady"}
 
 
 def test_nothing_is_bold_while_a_single_run_leads():
     rows = {"new": {0: 95.0}, "a": seeds([90.0, 90.1, 90.2]), "b": seeds([80.0, 80.2, 80.1])}
-    result = ranking.rank(rows, "max")
+    result = ranking.rank(rows, MAX)
     assert result.bold == frozenset()
     assert "new leads with fewer than 3 seeds" in result.note
     assert "new" not in result.ranks
 
 
 def test_a_single_row_is_compared_with_nothing():
-    assert ranking.rank({"a": seeds([1.0, 2.0, 3.0])}, "max").bold == frozenset()
+    assert ranking.rank({"a": seeds([1.0, 2.0, 3.0])}, MAX).bold == frozenset()
 
 
 @pytest.mark.parametrize("n", [3, 5])
@@ -255,7 +305,7 @@ def test_the_familywise_error_of_eight_equal_methods_stays_below_five_percent(n)
     for _ in range(tables):
         values = rng.normal(size=(8, n))
         rows = {str(index): seeds(row) for index, row in enumerate(values)}
-        result = ranking.rank(rows, "max")
+        result = ranking.rank(rows, MAX, scale="raw")
         best = max(rows, key=lambda name: sum(rows[name].values()))
         mine = [pair.comparison.p for pair in result.pairs if best in (pair.first, pair.second)]
         uncorrected += min(mine) < 0.05
