@@ -29,3 +29,4 @@ class PluginFile:
 
     path: str
     sha256: str
+    """Digest of the file and of the modules of its own that it imports (`benchmark.origin.Origin.digest`)."""

@@ -12,8 +12,10 @@ import importlib
 import importlib.metadata
 import importlib.util
 import inspect
+import io
 import re
 import sys
+import tokenize
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,8 +23,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from benchmark import __version__
 from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, UsageError
+from benchmark.origin import ENGINE, Module, Origin, find, trace
+from benchmark.wording import reason_of
 
 if TYPE_CHECKING:
     from benchmark.initializer import Initializer
@@ -52,13 +57,29 @@ _declared: dict[str, dict[tuple[Kind, str], Declaration]] = {}
 """Module name → what it declares. Modules run once per process; registries read here what they declared."""
 
 
-_ran: dict[str, PluginFile] = {}
-"""Module name → the plugin file it was made of."""
+_origins: dict[str, Origin] = {}
+"""Module name → the code it was made of: that of a plugin as it was run, that of an installed one when first asked."""
+_imported: dict[str, str] = {}
+"""Module that plugin files import → sha256 of its file then."""
+_distributions: dict[str, tuple[str, str]] = {}
+"""Module of an entry point, and its top-level package → name and version of its distribution."""
 
 
-def plugin_of(family: type) -> PluginFile | None:
-    """The user's file a family comes from; None for one that is installed."""
-    return _ran.get(family.__module__)
+def origin_of(family: type) -> Origin:
+    """The code a family is, now for one that is installed, as it was run for one of a plugin file.
+
+    Raises:
+        PluginError: see `benchmark.origin.trace`.
+    """
+    name = family.__module__
+    if name not in _origins:
+        top = name.partition(".")[0]
+        product = "initbench" if top in ENGINE else ""
+        distribution = _distributions.get(name) or _distributions.get(top) or (product, product and __version__)
+        path = inspect.getsourcefile(family) or ""
+        found = [module for module in find(name) if module.name == name]
+        _origins[name] = trace(found[0] if found else Module(name, Path(path)), *distribution)
+    return _origins[name]
 
 
 def task(name: str) -> Callable[[Family], Family]:
@@ -141,11 +162,13 @@ class Entry:
     """The class once imported."""
     error: str | None = None
     """Traceback or reason why it cannot be used."""
+    module: str = ""
+    """Name of the module an entry point names."""
 
     @property
     def reason(self) -> str | None:
-        """The error's last line."""
-        return self.error.strip().splitlines()[-1] if self.error else None
+        """Why, in a line."""
+        return reason_of(self.error) if self.error else None
 
     def get(self) -> type[Any]:
         """The class, imported if need be.
@@ -206,24 +229,31 @@ class Registry:
         return self._brought[plugin]
 
     def offer(self, entry: Entry) -> None:
-        """Add an entry; of two with one name neither can be used, and the reason names both origins."""
+        """Add an entry; of two with one name neither can be used, and the reason names both origins.
+
+        Two that name one module are one.
+        """
         known = self._entries[entry.kind]
         if entry.name in known:
             first = known[entry.name]
+            if entry.module and entry.module == first.module:
+                return
             first.family, first.error = None, twice(entry.kind, entry.name, first.origin, entry.origin)
         else:
             known[entry.name] = entry
 
     def register(self, kind: Kind, name: str, family: type[Any], origin: str) -> None:
-        """Add a class.
+        """Add a class. One that is on offer already, with the same code, is left as it is: an installed family is met
+        again as a file where its own project is worked on.
 
         Raises:
-            PluginError: the name is taken; both origins are named.
+            PluginError: the name is taken by other code; both origins are named.
         """
         known = self._entries[kind]
-        if name in known:
+        if name not in known:
+            known[name] = Entry(kind, name, origin, lambda: family, family)
+        elif not same_code(known[name], family):
             raise PluginError(twice(kind, name, known[name].origin, origin))
-        known[name] = Entry(kind, name, origin, lambda: family, family)
 
     def entries(self, kind: Kind) -> tuple[Entry, ...]:
         """Everything on offer, by name, broken entries too; imports nothing."""
@@ -267,7 +297,7 @@ class Registry:
         from benchmark.spec.catalog import shown_path
 
         return tuple(
-            f"plugin {shown_path(Path(path))} could not be run ({last_line(error)})"
+            f"plugin {shown_path(Path(path))} could not be run ({reason_of(error)})"
             for path, error in self.broken_files.items()
         )
 
@@ -280,15 +310,16 @@ class Registry:
             UsageError: no such file.
             PluginError: it is not the file whose digest is given, registers nothing, or registers a taken name.
         """
-        text, plugin = read_plugin(path, sha256)
+        plugin, origin, source = read_plugin(path, sha256)
         if plugin in self._brought:
             return plugin
         try:
-            declared = run_plugin(plugin, text)
-        except PluginError:
-            raise
-        except (Exception, SystemExit):
-            self._brought[plugin] = self.keep_broken(plugin, text, traceback.format_exc())
+            declared = run_plugin(plugin, origin, source)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, PluginError) and not isinstance(error, EncodingError):
+                raise
+            told = str(error) if isinstance(error, EncodingError) else traceback.format_exc()
+            self._brought[plugin] = self.keep_broken(plugin, source.decode(errors="replace"), told)
             return plugin
         for declaration in declared:
             self.register(declaration.kind, declaration.name, declaration.family, declaration.place)
@@ -304,14 +335,18 @@ class Registry:
         return names
 
 
+def same_code(entry: Entry, family: type[Any]) -> bool:
+    """Whether an entry is the class `family` once more: the same text in its own module."""
+    try:
+        own = [next(iter(origin_of(each).modules.values())) for each in (entry.get(), family)]
+    except (PluginError, StopIteration):
+        return False
+    return own[0] == own[1]
+
+
 def twice(kind: Kind, name: str, first: str, second: str) -> str:
     """The message about a name that is taken."""
     return f"{kind} '{name}' is registered twice: by {first} and by {second}; rename one of them"
-
-
-def last_line(text: str) -> str:
-    """The line of a traceback that says what happened."""
-    return text.strip().splitlines()[-1]
 
 
 def raiser(message: str) -> Callable[[], type[Any]]:
@@ -328,7 +363,11 @@ def installed() -> Iterator[Entry]:
     for kind, group in GROUPS.items():
         for point in importlib.metadata.entry_points(group=group):
             version = f"{point.dist.name} {point.dist.version}" if point.dist else "unknown distribution"
-            yield Entry(kind, point.name, f"{version} ({point.value})", module_loader(kind, point.name, point.module))
+            if point.dist:
+                for name in (point.module, point.module.partition(".")[0]):
+                    _distributions.setdefault(name, (point.dist.name, point.dist.version))
+            load = module_loader(kind, point.name, point.module)
+            yield Entry(kind, point.name, f"{version} ({point.value})", load, module=point.module)
 
 
 def module_loader(kind: Kind, name: str, module: str) -> Callable[[], type[Any]]:
@@ -362,19 +401,41 @@ def checked_out() -> Iterator[Entry]:
                 )  # fmt: skip
 
 
-def read_plugin(path: Path, sha256: str | None) -> tuple[str, PluginFile]:
-    """A plugin file's text and what identifies it."""
+class EncodingError(PluginError):
+    """A plugin file whose bytes are not the text they are declared to be."""
+
+
+def read_plugin(path: Path, sha256: str | None) -> tuple[PluginFile, Origin, bytes]:
+    """What identifies a plugin file, the code it is, and its bytes; from here on it can import what lies beside it."""
+    path = path.resolve()
     try:
-        raw = path.read_bytes()
+        source = path.read_bytes()
     except OSError as error:
         raise UsageError(f"plugin file {path} cannot be read: {error.strerror or error}") from None
-    digest = hashlib.sha256(raw).hexdigest()
-    if sha256 is not None and digest != sha256:
-        raise PluginError(f"plugin file {path} has changed since the run began; start the run again")
-    return raw.decode("utf-8", errors="replace"), PluginFile(str(path.resolve()), digest)
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # last: what lies there replaces nothing that is installed
+    importlib.invalidate_caches()
+    origin = trace(Module(path.stem, path))
+    if sha256 is not None and origin.digest != sha256:
+        raise PluginError(f"plugin file {path}, or what it imports, has changed since the run began; start it again")
+    return PluginFile(str(path), origin.digest), origin, source
 
 
-def run_plugin(plugin: PluginFile, text: str) -> tuple[Declaration, ...]:
+def check_encoding(plugin: PluginFile, source: bytes) -> None:
+    """Refuse bytes that are not text, as Python would read them: UTF-8, or what the file's first lines declare."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    try:
+        source.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = source[: error.start]
+        line, column = before.count(b"\n") + 1, len(before.rpartition(b"\n")[2].decode(errors="replace")) + 1
+        raise EncodingError(
+            f"{plugin.path}:{line}:{column}: byte 0x{source[error.start]:02x} is not {encoding.upper()}; "
+            "save the file as UTF-8"
+        ) from None
+
+
+def run_plugin(plugin: PluginFile, origin: Origin, source: bytes) -> tuple[Declaration, ...]:
     """Run a file under a module name of its own, once per process and content; what it declares.
 
     Raises:
@@ -385,11 +446,13 @@ def run_plugin(plugin: PluginFile, text: str) -> tuple[Declaration, ...]:
         spec = importlib.util.spec_from_file_location(name, plugin.path)
         if spec is None or spec.loader is None:
             raise PluginError(f"plugin {plugin.path} is no Python file; its name must end in .py")
+        check_encoding(plugin, source)
+        forget_changed(origin)
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
-        _ran[name] = plugin
+        _origins[name] = origin
         try:
-            exec(compile(text, plugin.path, "exec"), module.__dict__)
+            exec(compile(source, plugin.path, "exec", dont_inherit=True), module.__dict__)
         except BaseException:
             del sys.modules[name]
             _declared.pop(name, None)
@@ -398,6 +461,15 @@ def run_plugin(plugin: PluginFile, text: str) -> tuple[Declaration, ...]:
     if not declared:
         raise PluginError(f"{plugin.path} registers nothing; decorate a class with @task(...) or @initializer(...)")
     return declared
+
+
+def forget_changed(origin: Origin) -> None:
+    """Have modules that a plugin imports read again if they were edited since an earlier plugin imported them."""
+    now = {m.name: sha256 for m, sha256 in origin.modules.items() if m.name.partition(".")[0] not in ENGINE}
+    changed = {name.partition(".")[0] for name, sha256 in now.items() if _imported.get(name, sha256) != sha256}
+    for name in [name for name in _imported if name.partition(".")[0] in changed]:
+        sys.modules.pop(name, None)
+    _imported.update(now)
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Numbers with their nouns."""
+"""Words that several places share: numbers with their nouns, and errors in a line."""
 
 from __future__ import annotations
 
@@ -6,3 +6,17 @@ from __future__ import annotations
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """`1 cell`, `2 cells`; `plural` where it is not the noun with an s."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+LAST_WORDS = "It last wrote:"
+"""Begins what a process that died had written; nothing after it is why it died."""
+
+
+def reason_of(error: str) -> str:
+    """Why, in one line, out of an error as it is stored: the exception that a traceback ends with, by the first line of
+    its message (compilers and validators add pages); otherwise the first line, which says how a process died."""
+    lines = error.partition(f"\n{LAST_WORDS}\n")[0].strip().splitlines()
+    headers = [k for k, line in enumerate(lines) if "Traceback (most recent call last)" in line]
+    after = [line.strip() for line in lines[headers[-1] + 1 :] if line and not line[0].isspace()] if headers else lines
+    told = [line for line in after if line.strip()] or lines or [""]
+    return " ".join(told[:2] if told[0].endswith(":") else told[:1]).strip()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import UsageError
+from benchmark.wording import reason_of
 from leaderboard.api import published_numbers
 from leaderboard.compare import Report as Comparison
 from leaderboard.compare import Terms, across_questions, compare_with_baseline
@@ -252,10 +253,10 @@ def said(findings: Sequence[Finding]) -> tuple[str, ...]:
 
 
 def troubles(grid: Grid) -> tuple[str, ...]:
-    """Cells that ended badly, each with the last line of its error; `LISTED` of them and the number of the others."""
+    """Cells that ended badly, each with the reason; `LISTED` of them and the number of the others."""
     found = [
         f"{group.task} × {group.initializer}, seed {result.seed}: {result.status}"
-        + (f" ({result.error.strip().splitlines()[-1]})" if result.error and result.error.strip() else "")
+        + (f" ({reason_of(result.error)})" if result.error and result.error.strip() else "")
         for group in grid.groups.values()
         for result in group.seeds
         if result.status not in ("finished", "missing", "running")

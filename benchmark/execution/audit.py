@@ -20,6 +20,7 @@ from benchmark.execution.job import Job
 from benchmark.execution.pool import Settings
 from benchmark.records import CellRecord
 from benchmark.train.mode import Mode
+from benchmark.wording import reason_of
 
 if TYPE_CHECKING:
     from benchmark.store import Store
@@ -173,7 +174,7 @@ def compare_records(stored: CellRecord, again: CellRecord | None, tolerance: flo
     cell = (stored.cell_id, stored.task, stored.initializer, stored.seed)
     if again is None or again.status not in ("finished", "diverged"):
         reason = "it was not trained" if again is None else (again.error or again.status)
-        return Comparison(*cell, "failed", math.inf, error=reason.strip().splitlines()[-1])
+        return Comparison(*cell, "failed", math.inf, error=reason_of(reason))
     largest, metric = max(differences(stored, again), key=lambda pair: pair[0], default=(0.0, ""))
     agreement: Agreement = "equal" if largest == 0 else "close" if largest <= tolerance else "differs"
     return Comparison(*cell, agreement, largest, metric if largest else "")

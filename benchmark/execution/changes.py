@@ -1,28 +1,29 @@
-"""Whether plugin files or data are other ones than those the cells that would be reused were trained with."""
+"""Whether code or data are other ones than those the cells that would be reused were trained with."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from benchmark.registry import plugin_of
+from benchmark.registry import origin_of
 from benchmark.spec.catalog import shown_path
 from benchmark.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from benchmark.cell import Cell, PluginFile
+    from benchmark.cell import Cell
+    from benchmark.origin import Origin
     from benchmark.plan import Plan
     from benchmark.store import Store
     from benchmark.task import Task
 
+Origins = Mapping[str, Mapping[str, Any]]
+"""Cell id → the provenance it is stored with."""
 
-def plugins_of(cell: Cell) -> dict[str, PluginFile]:
-    """`task` and `initializer` → the plugin file it comes from; without those that come from none."""
-    found = {"task": plugin_of(type(cell.task)), "initializer": plugin_of(type(cell.initializer))}
-    return {kind: plugin for kind, plugin in found.items() if plugin is not None}
+
+def families_of(cell: Cell) -> dict[str, Origin]:
+    """`task` and `initializer` → the code it is."""
+    return {"task": origin_of(type(cell.task)), "initializer": origin_of(type(cell.initializer))}
 
 
 def data_of(task: Task) -> dict[str, str]:
@@ -34,11 +35,19 @@ def data_of(task: Task) -> dict[str, str]:
 
 
 def changes(plan: Plan, store: Store) -> list[str]:
-    """A sentence for each plugin file and each data set that is not the one reused cells were trained with."""
-    return [*changed_plugins(plan, store), *changed_data(plan, store)]
+    """A sentence for each family's code and each data set that is not the one reused cells were trained with."""
+    reused = [line.cell.id for line in plan.with_action("reuse") if line.cell]
+    stored = store.provenance(reused) if reused else {}
+    return [*changed_code(plan, stored), *changed_data(plan, stored)]
 
 
-def changed_data(plan: Plan, store: Store) -> list[str]:
+def code_of(provenance: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """`task` and `initializer` → what is stored of its code; of older cells, the digest of their plugin file."""
+    older = {kind: {"digest": sha256} for kind, sha256 in (provenance.get("plugins") or {}).items()}
+    return {**older, **(provenance.get("families") or {})}
+
+
+def changed_data(plan: Plan, stored: Origins) -> list[str]:
     """For each data set that is here with other content than reused cells were trained on, a sentence that says so.
 
     A cell's id holds the name of its data set, not the content: seeds trained from here on would meet them in one
@@ -47,11 +56,11 @@ def changed_data(plan: Plan, store: Store) -> list[str]:
     here = {task.name: data_of(task.task) for task in plan.loaded.tasks if task.task is not None}
     tasks = {line.cell.id: line.task for line in plan.with_action("reuse") if line.cell and here[line.task]}
     there: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for id, origin in (store.provenance(tasks) if tasks else {}).items():
-        stored = origin.get("data") or {}
-        for name, digest in here[tasks[id]].items():
-            if stored.get(name) not in (None, digest):
-                there[name, digest].append(stored[name])
+    for id, origin in stored.items():
+        others = origin.get("data") or {}
+        for name, digest in here[tasks[id]].items() if id in tasks else ():
+            if others.get(name) not in (None, digest):
+                there[name, digest].append(others[name])
     return [
         f"data set {name} here is not the one {counted(len(found), 'reused cell')} "
         f"{'was' if len(found) == 1 else 'were'} trained on (content {digest[:10]} here, "
@@ -61,24 +70,43 @@ def changed_data(plan: Plan, store: Store) -> list[str]:
     ]
 
 
-def changed_plugins(plan: Plan, store: Store) -> list[str]:
-    """For each plugin file that is not the one that reused cells were trained with, a sentence that says so.
+def changed_code(plan: Plan, stored: Origins) -> list[str]:
+    """For each family whose code is not that which reused cells were trained with, a sentence that says so.
 
-    A cell's id holds the family's `version`, not its code: an edit that forgets to raise it would go unseen. Only
-    cells of plugin families are looked up; those stored without a digest say nothing.
+    A cell's id holds the family's `version`, not its code: an edit that forgets to raise it would go unseen. Cells
+    stored without digests say nothing.
     """
-    reused = [line.cell for line in plan.with_action("reuse") if line.cell]
-    used = {cell.id: plugins for cell in reused if (plugins := plugins_of(cell))}
-    counts = Counter(path for _, path in differing(used, store))
+    cells = {line.cell.id: line.cell for line in plan.with_action("reuse") if line.cell}
+    counts: Counter[str] = Counter()
+    for id, origin in stored.items():
+        if id in cells:
+            families = families_of(cells[id])
+            told = (difference(families[kind], was) for kind, was in code_of(origin).items() if kind in families)
+            counts.update({text for text in told if text})
     return [
-        f"{shown_path(Path(path))} differs from the file {counted(count, 'reused cell')} "
-        f"{'was' if count == 1 else 'were'} trained with; raise `version` in it or use --force"
-        for path, count in counts.items()
+        text.replace("{}", f"{counted(count, 'reused cell')} {'was' if count == 1 else 'were'} trained with")
+        + "; raise `version` in it or use --force"
+        for text, count in counts.items()
     ]
 
 
-def differing(used: dict[str, dict[str, PluginFile]], store: Store) -> Iterator[tuple[str, str]]:
-    """Cell id and path of each plugin file with another digest than the cell was stored with, each pair once."""
-    for id, origin in (store.provenance(used) if used else {}).items():
-        stored = origin.get("plugins") or {}
-        yield from {(id, p.path) for kind, p in used[id].items() if stored.get(kind) not in (None, p.sha256)}
+def difference(now: Origin, was: Mapping[str, Any]) -> str:
+    """How a family's code differs from that a cell was stored with, with a place for which cells; empty if it does not.
+
+    Of a user's file: `own.py differs from the file {}`. Of a package: `mypkg 2.0 (mypkg/a.py) differs from mypkg 1.0
+    that {}`. Packages that it imports count by their version.
+    """
+    own = next(iter(now.modules), None)
+    if now.digest == was.get("digest") or own is None:
+        then = was.get("packages") or {}
+        other = [name for name, version in now.packages.items() if then.get(name, version) != version]
+        told = ", ".join(f"{name} {now.packages[name]} (not {then[name]})" for name in other)
+        return f"{told}, imported by {own.file}, is not what {{}}" if own and other else ""
+    files, before = {module.file: sha256[:16] for module, sha256 in now.modules.items()}, was.get("files") or {}
+    edited = [name for name in {**files, **before} if files.get(name) != before.get(name)] if before else [own.file]
+    if now.distribution:
+        stored = f"{was.get('distribution', now.distribution)} {was.get('version', '')}".strip()
+        return f"{now.distribution} {now.version} ({', '.join(edited)}) differs from {stored} that {{}}"
+    if edited == [own.file]:
+        return f"{shown_path(own.path)} differs from the file {{}}"
+    return f"{shown_path(own.path)} differs, with what it imports ({', '.join(edited)}), from the file {{}}"

@@ -21,12 +21,11 @@ def record_of(
 
     `data`: data set → digest of its content when training began.
     """
-    from benchmark.execution.changes import plugins_of
+    from benchmark.execution.changes import families_of
     from benchmark.identity import resolved_cell
 
     origin = provenance(request["threads"], request["device"])
-    if plugins := plugins_of(cell):
-        origin["plugins"] = {kind: plugin.sha256 for kind, plugin in plugins.items()}
+    origin["families"] = {kind: family.as_json() for kind, family in families_of(cell).items()}
     if data:
         origin["data"] = dict(data)
     if request["purpose"] != "run":

@@ -41,12 +41,17 @@ class SpecFile:
 
 
 class Catalog:
-    """Spec files by kind and name. A name two files claim cannot be used, and the error names both."""
+    """Spec files by kind and name. A name two files claim cannot be used, and the error names both.
+
+    Files of the same content are one: an installed product finds its own once more inside a clone.
+    """
 
     def __init__(self, files: Iterable[SpecFile]) -> None:
         self._files: dict[tuple[SpecKind, str], list[SpecFile]] = {}
         for file in files:
-            self._files.setdefault((file.kind, file.name), []).append(file)
+            known = self._files.setdefault((file.kind, file.name), [])
+            if not any(file.path.read_bytes() == other.path.read_bytes() for other in known):
+                known.append(file)
 
     @classmethod
     def discover(cls, beside: Iterable[str | Path] = (), here: Path | None = None) -> Catalog:

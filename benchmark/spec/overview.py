@@ -17,6 +17,7 @@ from benchmark.spec.models import Experiment, InitializerSpec, Selected, TaskSpe
 from benchmark.spec.problems import validated
 from benchmark.spec.resolve import Resolver, initializer_parameters
 from benchmark.spec.source import Node, read_file
+from benchmark.wording import reason_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def families(registry: Registry) -> list[dict[str, Any]]:
     listed = {line["origin"] for line in lines}
     for path, trace in registry.broken_files.items():
         if path not in listed:  # no name can be read from its text
-            error = {"problem": trace.strip().splitlines()[-1], "traceback": trace}
+            error = {"problem": reason_of(trace), "traceback": trace}
             lines.append({"kind": "file", "name": Path(path).name, "origin": path, **error})
     return lines
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from benchmark.records import DONE
+from benchmark.wording import reason_of
 
 
 class Attempt(NamedTuple):
@@ -47,9 +48,8 @@ class Failure(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The last line of the traceback, or the status when there is none."""
-        lines = (self.error or "").strip().splitlines()
-        return lines[-1].strip() if lines else self.status
+        """Why, in a line; the status when there is no error."""
+        return reason_of(self.error or "") or self.status
 
 
 def counting(attempts: Iterable[Attempt]) -> dict[str, Attempt]:

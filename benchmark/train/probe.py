@@ -23,6 +23,7 @@ from benchmark.train.grouping import stack_key
 from benchmark.train.mode import ALONE, Mode
 from benchmark.train.program import can_compile
 from benchmark.train.trainer import Trainer
+from benchmark.wording import reason_of
 
 COMPILE_FROM_SECONDS = 90.0
 """Eager work per worker from which a compiled candidate is tried: it takes 10 to 40 s to make and saves 20 to 60 %."""
@@ -74,7 +75,7 @@ def decide_mode(cells: Sequence[Cell], device: str = "cpu", *, workers: int | No
             built, errors = build_all([cell])
             if built:
                 return _Probe(built, counts, workers, device).decide()
-            error = error or errors[cell.id].splitlines()[-1]
+            error = error or reason_of(errors[cell.id])
     return Decision(ALONE, device, {}, f"no model could be built: {error}")
 
 

@@ -73,7 +73,7 @@ def test_cells_carry_their_provenance(finished):
     assert record.execution == "stack[3]"
     assert set(record.provenance) >= {"initbench", "code", "python", "platform", "packages", "cpu", "cores", "threads"}
     digest = hashlib.sha256((finished.folder / "toy.py").read_bytes()).hexdigest()
-    assert record.provenance["plugins"] == {"task": digest, "initializer": digest}
+    assert record.provenance["families"]["task"] == {"digest": digest, "files": {"toy.py": digest[:16]}}
     assert record.provenance["data"] == {"line": "1"}
     home = str(Path.home())
     assert home == "/" or home not in json.dumps(record.provenance)

@@ -45,7 +45,7 @@ def test_folders_of_the_current_directory_are_searched(tmp_path):
 
 def test_a_name_in_two_files_is_an_error_that_names_both(tmp_path):
     first = write(tmp_path / "tasks", "a.yaml", "task: same\nfamily: toy\n")
-    second = write(tmp_path / "plugins", "b.yaml", "task: same\nfamily: toy\n")
+    second = write(tmp_path / "plugins", "b.yaml", "task: same\nfamily: other\n")
     catalog = Catalog.discover(beside=[tmp_path / "plugins" / "x.py"], here=tmp_path)
     with pytest.raises(SpecError, match="defined twice") as error:
         catalog.get("task", "same")

@@ -20,13 +20,15 @@ def made_with(row: Row) -> dict[str, str]:
     """What a cell was made with, by the name a reader knows it by; what was not recorded is left out."""
     origin = row.provenance
     code, packages = origin.get("code") or {}, origin.get("packages") or {}
-    plugins = origin.get("plugins") or {}
+    families = {kind: {"digest": sha256} for kind, sha256 in (origin.get("plugins") or {}).items()}
+    families |= origin.get("families") or {}
     found = {
         "code version": origin.get("initbench"),
         "commit": (code.get("commit") or "")[:10],
         "uncommitted changes": None if code.get("dirty") is None else "yes" if code["dirty"] else "no",
-        **{f"{kind}'s plugin file": sha256[:10] for kind, sha256 in plugins.items()},
+        **{f"{kind}'s code": _code(family) for kind, family in families.items()},
         "Python": origin.get("python"),
+        **{name: v for family in families.values() for name, v in (family.get("packages") or {}).items()},
         **{name: packages.get(name) for name in PACKAGES},
         "machine": origin.get("machine"),
         "CPU": origin.get("cpu"),
@@ -38,6 +40,12 @@ def made_with(row: Row) -> dict[str, str]:
     return {name: str(value) for name, value in found.items() if value not in (None, "")}
 
 
+def _code(family: Mapping[str, Any]) -> str:
+    """`mypkg 1.0 3f2a9c01b7`, or the digest alone for a user's file."""
+    told = family.get("distribution"), family.get("version"), family["digest"][:10]
+    return " ".join(word for word in told if word)
+
+
 def trained_on(row: Row) -> dict[str, str]:
     """Data sets → the start of the digest of their content; empty for cells stored without it."""
     return {f"data set {name}": content[:10] for name, content in (row.provenance.get("data") or {}).items()}
@@ -47,9 +55,10 @@ def trained_on(row: Row) -> dict[str, str]:
 def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     """Seeds of one mean should differ in the seed and in nothing else.
 
-    Formula: more than one value of code version, commit, uncommitted changes, hash of a plugin file that the task or
-    initialiser comes from, Python, torch, numpy, scipy, triton, CPU, GPU, device, torch threads or execution mode
-    (stack size apart) among the seeds of one task × initialiser.
+    Formula: more than one value of code version, commit, uncommitted changes, digest of the code that the task or
+    initialiser is (its module and those of its own that this imports, in a plugin file or an installed distribution),
+    version of its distribution and of packages it imports, Python, torch, numpy, scipy, triton, CPU, GPU, device, torch
+    threads or execution mode (stack size apart) among the seeds of one task × initialiser.
     Differences that go together are one finding. A note: all cells come from one uncommitted working tree.
     Data: more than one digest of a data set's decoded content among the cells of one task.
     Severity: an error for data, since no mean over, and no comparison between, cells of different data measures what
@@ -57,7 +66,7 @@ def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     (ImageNet-100), another version of a JPEG library may decode the same files to other pixels.
     Source: accuracies of .094 and .244 before and after an upgrade of one library (MileBench#1).
     Power: complete for what is recorded. Blind spot: drivers, BLAS, environment variables, versions of other
-    libraries; what a plugin file imports.
+    libraries; modules that a plugin names at run time, and files that it reads.
     """
     together: dict[frozenset[frozenset[str]], list[str]] = defaultdict(list)
     groups = [(g, {row.cell_id: made_with(row) for row in evidence.rows_of(g)}) for _, g in evidence.groups()]

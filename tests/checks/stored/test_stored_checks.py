@@ -135,7 +135,7 @@ def test_another_profile_is_no_drift(world: World) -> None:
         ({"cpu": "two", "machine": "arm"}, "machine x86_64 (4 cells) and arm (1 cells); CPU one"),
         (
             {"plugins": {"initializer": "d" * 64}},
-            "initializer's plugin file cccccccccc (4 cells) and dddddddddd (1 cells)",
+            "initializer's code cccccccccc (4 cells) and dddddddddd (1 cells)",
         ),
         ({"initbench": "0.2.0"}, "code version 0.1.0 (4 cells) and 0.2.0 (1 cells)"),
     ],
