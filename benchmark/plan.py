@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from benchmark.cell import Cell
 from benchmark.errors import PluginError, UsageError
@@ -33,6 +33,7 @@ __all__ = [
     "load_experiment",
 ]
 
+Found = TypeVar("Found")
 Action = Literal["run", "reuse", "same", "skip", "broken"]
 """`same`: its numbers are those of an earlier line of the plan; `broken`: its plugin cannot be used."""
 
@@ -54,6 +55,8 @@ class PlannedCell:
     """`new`, `failed before (timeout)`, `forced`, `reused from run ...`, or why it is not run."""
     cell: Cell | None = None
     """None when no cell can be made of it (`skip`, `broken`); a cell that only waits for its data is there."""
+    before: str | None = None
+    """How its last attempt ended that left no numbers (`failed`, `timeout` ...)."""
 
     @property
     def label(self) -> str:
@@ -233,7 +236,6 @@ class Planner:
         self.force = force
         self.seen: dict[str, PlannedCell] = {}
         self.resolved: dict[tuple[str, str], dict[str, Any]] = {}
-        self.answers: dict[tuple[str, str], tuple[Action, str] | None] = {}
         self.data: dict[str, tuple[Action, str] | None] = {}
 
     def plan(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> PlannedCell:
@@ -241,9 +243,7 @@ class Planner:
         key = (task.name, initializer.name)
         if (reason := left_out(self.loaded.experiment, *key, seed)) is not None:
             return self.line(task, initializer, seed, "skip", reason)
-        if key not in self.answers:
-            self.answers[key] = obstacle(task, initializer)
-        if (found := self.answers[key]) is not None:
+        if (found := self.once(("obstacle", *key), lambda: obstacle(task, initializer))) is not None:
             return self.line(task, initializer, seed, *found)
         cell = self.cell(task, initializer, seed)
         action, reason = self.decide(cell)
@@ -252,6 +252,13 @@ class Planner:
         planned = self.line(task, initializer, seed, action, reason, cell)
         self.seen.setdefault(cell.id, planned)
         return planned
+
+    def once(self, key: tuple[Any, ...], make: Callable[[], Found]) -> Found:
+        """What `make` returns, asked once for all plans of an experiment: a run, its tables and its checks make one."""
+        if key not in self.loaded.worked_out:
+            self.loaded.worked_out[key] = make()
+        found: Found = self.loaded.worked_out[key]
+        return found
 
     def lacking_data(self, task: ResolvedTask) -> tuple[Action, str] | None:
         """Why nothing can be trained on a task here; asked for cells without numbers alone, once for each task.
@@ -264,6 +271,10 @@ class Planner:
 
     def cell(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> Cell:
         """A resolved cell with its id; of a pair's cells only the seed differs."""
+        return self.once((task.name, initializer.name, seed), lambda: self.make_cell(task, initializer, seed))
+
+    def make_cell(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> Cell:
+        """`cell`, for the first time."""
         assert task.task is not None
         key, started, profile = (task.name, initializer.name), initializer.by_task[task.name], self.loaded.profile
         if key not in self.resolved:
@@ -276,7 +287,8 @@ class Planner:
         action: Action, reason: str, cell: Cell | None = None,
     ) -> PlannedCell:  # fmt: skip
         """A line of the plan."""
-        return PlannedCell(task.name, initializer.name, seed, self.loaded.profile, action, reason, cell)
+        before = self.failed.get(cell.id) if cell else None
+        return PlannedCell(task.name, initializer.name, seed, self.loaded.profile, action, reason, cell, before)
 
     def decide(self, cell: Cell) -> tuple[Action, str]:
         """What to do with a cell that can be run."""

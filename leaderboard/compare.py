@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from benchmark.errors import UsageError
@@ -67,6 +67,8 @@ class Line:
     """Decimals of the values, as in every table of the task and metric."""
     q: float | None = None
     """p, adjusted for the false-discovery rate over all questions of a page (Benjamini and Hochberg)."""
+    diverged: Mapping[str, int] = field(default_factory=dict)
+    """`first` or `second` → how many of its seeds diverged, where some did."""
 
     @property
     def solved(self) -> tuple[dict[int, bool], dict[int, bool]] | None:
@@ -229,11 +231,13 @@ def _line(task: str, metric: Metric, initializer: str | None, a: Group, b: Group
     """The line before Holm; its verdict is filled in by `_with_holm`."""
     first, second = a.values(metric.name), b.values(metric.name)
     comparison = compare(first, second, scale=terms.scale or metric.tested_on, bounds=metric.bounds)
-    lost = [
-        (side, n) for side, group in (("first", a), ("second", b)) if (n := group.counts(metric.name).get("diverged"))
-    ]
-    reason = "; ".join(f"{seeds(n)} of the {side} diverged" for side, n in lost)
-    return Line(task, metric, initializer, first, second, comparison, "undecided", reason, decimals=decimals)
+    lost = {
+        side: n for side, group in (("first", a), ("second", b)) if (n := group.counts(metric.name).get("diverged"))
+    }
+    reason = "; ".join(f"{seeds(n)} of the {side} diverged" for side, n in lost.items())
+    return Line(
+        task, metric, initializer, first, second, comparison, "undecided", reason, decimals=decimals, diverged=lost
+    )
 
 
 def _with_holm(lines: Sequence[Line], terms: Terms) -> tuple[Line, ...]:
@@ -268,8 +272,7 @@ def _verdict(line: Line, p: float | None, equal: float | None, terms: Terms) -> 
     if line.metric.direction == "none":
         return "not ranked", "they differ, and the metric has no direction"
     better = (comparison.difference > 0) == (line.metric.direction == "max")
-    survivor = "first" if better else "second"
-    if f"of the {survivor} diverged" in line.reason:
+    if ("first" if better else "second") in line.diverged:
         return "undecided", "the better mean is over survivors only"
     return "better" if better else "worse", ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -94,6 +95,33 @@ def plugin_option() -> Option[Any]:
         metavar="FILE.py",
         help="Python file that registers tasks or initialisers (repeatable).",
     )
+
+
+CARRIED = {"spec": "", "profile": "--profile", "seeds": "--seeds", "store": "--store", "plugin": "--plugin"}
+"""What a suggested command takes over from the one that was given, where its verb has it too."""
+
+
+def suggestion(verb: str, *words: str, options: Sequence[str] = ()) -> str:
+    """`bench VERB WORDS ...` to copy: with the spec, store, plugins, profile and seeds that this command was given."""
+    from benchmark.cli.shell import load_verb
+
+    context = click.get_current_context()
+    known = {parameter.name for parameter in load_verb(verb).params}
+    given = [name for name in CARRIED if name in known and context.get_parameter_source(name) in GIVEN]
+    parts = [part for name in given for part in spelt(CARRIED[name], context.params[name])]
+    return shlex.join(["bench", verb, *words, *parts, *options])
+
+
+GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.PROMPT)
+
+
+def spelt(option: str, value: Any) -> list[str]:
+    """An argument or option as words of a command line; `--plugin` once for each file, seeds as a list."""
+    if option == "--seeds":
+        counted_up = value == tuple(range(len(value)))
+        value = str(len(value)) if counted_up else ",".join(map(str, value)) + "," * (len(value) == 1)
+    values = value if isinstance(value, tuple) else (value,)
+    return [word for item in values if item is not None for word in (option, str(item)) if word]
 
 
 def add_plugins(registry: Registry, paths: Iterable[Path]) -> None:

@@ -19,6 +19,7 @@ from benchmark.cli.common import (
     profile_option,
     seeds_option,
     store_option,
+    suggestion,
 )
 from benchmark.cli.plan_cost import cost_of, show_cost
 from benchmark.errors import ExitCode
@@ -85,7 +86,7 @@ def hint(plan: Plan) -> str:
     estimate = plan.estimate()
     if estimate is not None and not estimate.unknown:
         return ""
-    return "`bench plan ... --cost` estimates operations, memory and hours.\n"
+    return f"`{suggestion('plan', options=['--cost'])}` estimates operations, memory and hours.\n"
 
 
 def as_data(plan: Plan) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,13 +82,13 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
     if dry_run:
         return say.end(ExitCode.COMPLETE, f"dry run; {counted(len(todo), 'cell')} would be trained")
     if not todo:
-        return nothing_to_do(plan, results, say, spec)
+        return nothing_to_do(plan, results, say)
     result = train(plan, todo, results, say, options)
     checks = ""
     if result.code is not ExitCode.INTERRUPTED:
         show_results(plan, results, say)
         checks = tell_checks(plan, results, say)
-    say.hints(after(result, spec))
+    say.hints(after(result))
     return say.end(result.code, result.why, trained=result.trained, missing=result.missing, checks=checks)
 
 
@@ -155,7 +157,7 @@ def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) ->
 
 def cells_to_train(plan: Plan, retry_failed: bool) -> list[Cell]:
     """Cells the plan says to run, each once."""
-    lines = [line for line in plan.with_action("run") if retry_failed or not line.reason.startswith("failed before")]
+    lines = [line for line in plan.with_action("run") if retry_failed or line.before is None]
     return [*{line.cell.id: line.cell for line in lines if line.cell}.values()]
 
 
@@ -185,7 +187,7 @@ def reasons(plan: Plan) -> list[tuple[str, int]]:
     return Counter(line.reason for line in plan.cells if line.action in ("skip", "broken")).most_common()
 
 
-def nothing_to_do(plan: Plan, store: Store, say: Speaker, spec: str) -> ExitCode:
+def nothing_to_do(plan: Plan, store: Store, say: Speaker) -> ExitCode:
     """The second run."""
     from benchmark.execution.pool import Execution
     from benchmark.execution.run import RunResult, experiment_cells, note_idle_run, what_is_missing
@@ -194,7 +196,7 @@ def nothing_to_do(plan: Plan, store: Store, say: Speaker, spec: str) -> ExitCode
     missing = what_is_missing(plan, experiment_cells(plan), store, Execution())
     if reused:
         tell_checks(plan, store, say)
-    say.hints([f"bench leaderboard {spec}"] if reused else [])
+    say.hints([common.suggestion("leaderboard")] if reused else [])
     if missing:
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
         why = f"nothing to do, {counted(reused, 'cell')} reused; incomplete: {listed}"
@@ -265,9 +267,10 @@ def make_screen(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settin
         settings.primary,
     )
     if say.as_json:
-        return Events(board, common.emit_json_line)
+        return Events(board, common.emit_json_line, store, settings.run_id)
     screen = common.console()
-    return Live(board, store, settings.run_id, screen) if screen.is_terminal else Lines(board, click.echo)
+    moving = screen.is_terminal and not screen.is_dumb_terminal
+    return Live(board, store, settings.run_id, screen) if moving else Lines(board, click.echo, store, settings.run_id)
 
 
 def show_results(plan: Plan, store: Store, say: Speaker) -> None:
@@ -289,11 +292,12 @@ def tell_checks(plan: Plan, store: Store, say: Speaker) -> str:
     return line
 
 
-def after(result: RunResult, spec: str) -> list[str]:
+def after(result: RunResult) -> list[str]:
     """What the user may want next."""
     if result.code is ExitCode.INTERRUPTED:
-        return [f"bench run {spec} ...   (the same command) goes on with what is missing"]
-    hints = [f"bench leaderboard {spec} --format markdown", "bench check"]
+        return [f"{shlex.join(['bench', *sys.argv[1:]])}   (the same command) goes on with what is missing"]
+    hints = [common.suggestion("leaderboard", options=("--format", "markdown")), common.suggestion("check")]
     if result.missing:
-        hints.insert(0, "bench status   says which cells failed and why; running again tries them again")
+        why = "says which cells failed and why; running again tries them again"
+        hints.insert(0, f"{common.suggestion('status')}   {why}")
     return hints

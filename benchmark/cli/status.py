@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchmark.cli.common import emit_json, emit_json_line, json_option, print_table, store_option
+from benchmark.cli.common import emit_json, emit_json_line, json_option, print_table, store_option, suggestion
 from benchmark.cli.stores import open_store, tell
 from benchmark.wording import counted
 
@@ -91,7 +91,7 @@ def show_experiments(found: Overview) -> None:
     """One line per experiment."""
     if not found.experiments:
         cells = counted(found.cells, "cell")
-        click.echo(f"{found.store}: no runs yet, {cells} with numbers. Start with `bench run SPEC`.")
+        click.echo(f"{found.store}: no runs yet, {cells} with numbers. Start with `{suggestion('run', 'SPEC')}`.")
         return
     headings = ("experiment", "profile", "run", "state", "done", "diverged", "running", "failed", "missing", "of")
     print_table(headings, [

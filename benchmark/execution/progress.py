@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from benchmark.store import Heartbeat, Store
 
 REFRESH_PER_SECOND = 2
+SILENCE = 60.0
+"""Seconds after which a log gets a line although nothing has ended."""
 
 
 class Screen:
@@ -91,12 +95,48 @@ class Brief:
         self._write(text)
 
 
-class Lines(Screen):
+class Log(Screen):
+    """Writes from top to bottom, with a sign of life when nothing was written for a while."""
+
+    def __init__(self, board: Board, store: Store, run_id: str, silence: float = SILENCE) -> None:
+        super().__init__(board)
+        self._store, self._run_id, self._silence = store, run_id, silence
+        self._written, self._over = time.monotonic(), threading.Event()
+        self._thread = threading.Thread(target=self._break_silence, daemon=True)
+
+    def __enter__(self) -> Log:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _break_silence(self) -> None:
+        while not self._over.wait(max(0.1, self._written + self._silence - time.monotonic())):
+            if time.monotonic() - self._written >= self._silence:
+                beats = [beat for beat in self._store.heartbeats() if beat.run_id == self._run_id]
+                self.alive([beat for beat in beats if beat.steps_planned])
+
+    def alive(self, beats: Sequence[Heartbeat]) -> None:
+        """How far it is, and the stacks being trained are."""
+
+
+class Lines(Log):
     """One plain line per finished cell: for logs and pipes."""
 
-    def __init__(self, board: Board, write: Callable[[str], None]) -> None:
-        super().__init__(board)
-        self._write = write
+    def __init__(self, board: Board, write: Callable[[str], None], *at: Any, **keywords: Any) -> None:
+        super().__init__(board, *at, **keywords)
+        self._out, self._doing = write, "Starting"
+
+    def _write(self, text: str) -> None:
+        self._written = time.monotonic()
+        self._out(text)
+
+    def dispatching(self, stacks: Sequence[Stack]) -> None:
+        """See `benchmark.execution.pool.Listener`."""
+        super().dispatching(stacks)
+        self._doing = "Training"
 
     def cell(self, ended: Ended, *, last: bool) -> None:
         """`[3/70] 2parity × mask, seed 2: accuracy 75.00 % (finished, 1.2 s), 2 min 10 s left`."""
@@ -106,26 +146,45 @@ class Lines(Screen):
 
     def note(self, text: str) -> None:
         """The line as it is."""
+        self._doing = text
         self._write(text)
 
+    def alive(self, beats: Sequence[Heartbeat]) -> None:
+        """`Training: 3 of 70 cells; 1 min 02 s, about 2 min 10 s left (2parity at step 100/400)`."""
+        at = "; ".join(f"{beat.task} at step {beat.step}/{beat.steps_planned}" for beat in beats)
+        self._write(headline(self.board, beats, self._doing) + (f" ({at})" if at else ""))
 
-class Events(Screen):
+
+class Events(Log):
     """One JSON object per event, for programs."""
 
-    def __init__(self, board: Board, emit: Callable[[Mapping[str, Any]], None]) -> None:
-        super().__init__(board)
-        self._emit = emit
+    def __init__(self, board: Board, emit: Callable[[Mapping[str, Any]], None], *at: Any, **keywords: Any) -> None:
+        super().__init__(board, *at, **keywords)
+        self._out = emit
+
+    def _emit(self, name: str, **values: Any) -> None:
+        self._written = time.monotonic()
+        self._out({"event": name, **values})
+
+    def counts(self, beats: Sequence[Heartbeat] = ()) -> dict[str, Any]:
+        """How far the run is."""
+        left = self.board.seconds_left(beats)
+        return {"over": self.board.over, "planned": self.board.planned, "seconds_left": left}
 
     def cell(self, ended: Ended, *, last: bool) -> None:
         """`{"event": "cell", ...}`."""
         cell = self.board.cells[ended.cell_id]
         where = {"task": cell.task_name, "initializer": cell.initializer_name, "seed": cell.seed}
-        counts = {"over": self.board.over, "planned": self.board.planned, "seconds_left": self.board.seconds_left()}
-        self._emit({"event": "cell", **where, **ended.as_json(), **counts})
+        self._emit("cell", **where, **ended.as_json(), **self.counts())
 
     def note(self, text: str) -> None:
         """`{"event": "note", "text": ...}`."""
-        self._emit({"event": "note", "text": text})
+        self._emit("note", text=text)
+
+    def alive(self, beats: Sequence[Heartbeat]) -> None:
+        """`{"event": "progress", ...}` with the steps of the stacks being trained."""
+        stacks = [{"task": beat.task, "step": beat.step, "steps_planned": beat.steps_planned} for beat in beats]
+        self._emit("progress", **self.counts(beats), stacks=stacks)
 
 
 class Live(Screen):

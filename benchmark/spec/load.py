@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, UsageError
@@ -37,6 +38,8 @@ class LoadedExperiment:
     """Digest of `text`."""
     notices: tuple[str, ...] = ()
     """What the user should be told, for example that a shipped spec is used."""
+    worked_out: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What plans of this experiment found out already: its cells, and what cannot be run."""
 
     @property
     def name(self) -> str:

@@ -63,7 +63,7 @@ def test_the_grid_the_reasons_and_the_closing_line(capsys):
         "initializer  toy    small\nplain        2 run  2 run\npicky        2 run  2 skip\n\n"
         "     6  new\n     2  needs at least 4 tokens\n\n"
         "6 cells to train; time unknown, nothing comparable has run yet.\n"
-        "`bench plan ... --cost` estimates operations, memory and hours.\n"
+        "`bench plan e.yaml --cost` estimates operations, memory and hours.\n"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -262,3 +263,22 @@ def test_a_dead_worker_of_loky_itself_is_survived(make_project):
     assert process.returncode == 0, out + err
     assert "handing out" in out
     assert len(project.store.finished()) == 4
+
+
+def test_suggested_commands_can_be_copied_as_they_are(make_project):
+    """They carry the spec, the store, the plugins and the seeds that were given, quoted where need be."""
+    project = make_project(initializers="[toy_plain, toy_raising]")
+    (project.folder / "my spec.yaml").write_text((project.folder / "toy.yaml").read_text())
+    (project.folder / "none.py").write_text(
+        "from benchmark.initializer import Initializer\nfrom benchmark.registry import initializer\n"
+        "@initializer('none')\nclass No(Initializer):\n    def apply(self, model, context):\n        pass\n"
+    )
+    more = ["--store", "else where", "--plugin", "none.py", "--seeds", "2", "--execution", "stack:8"]
+    said = project.bench("run", "my spec.yaml", *more, code=3)
+    hints = [line.strip().partition("   ")[0] for line in said.splitlines() if line.startswith("  bench")]
+    status, board, check = hints
+    assert status == "bench status --store 'else where'"
+    assert board == "bench leaderboard 'my spec.yaml' --seeds 2 --store 'else where' --plugin none.py --format markdown"
+    assert check == "bench check --store 'else where' --plugin none.py"
+    for command in hints:
+        project.bench(*shlex.split(command)[1:])

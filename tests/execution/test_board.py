@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 
@@ -54,9 +55,9 @@ def test_time_left_follows_what_is_done_and_what_cells_cost(toy_cells):
     assert board.seconds_left() == 0
 
 
-def test_lines_are_one_per_cell(toy_cells):
+def test_lines_are_one_per_cell(toy_cells, tmp_path):
     cells, said = toy_cells(3), []
-    screen = Lines(board_of(cells), said.append)
+    screen = Lines(board_of(cells), said.append, Store(tmp_path), "r")
     screen.ended(Outcome("0", (finished(cells[0]), Ended(cells[1].id, "failed", error="ValueError: no"))))
     screen.ended(Outcome("1", (finished(cells[2]),)))
     assert said[0] == "[1/3] toy × toy_plain, seed 0: accuracy 50.00 % (finished, 1.5 s)"
@@ -64,9 +65,31 @@ def test_lines_are_one_per_cell(toy_cells):
     assert said[2] == "[3/3] toy × toy_plain, seed 2: accuracy 50.00 % (finished, 1.5 s)"
 
 
-def test_events_carry_the_cell_and_the_counts(toy_cells):
+def test_a_log_gets_a_line_when_nothing_ended_for_a_while(toy_cells, tmp_path):
+    cells, said, sent, store = toy_cells(3), [], [], Store(tmp_path)
+    store.beat(Heartbeat("r", "1", "toy", (cells[1].id,), step=20, steps_planned=60))
+    board = board_of(cells)
+    with Lines(board, said.append, store, "r", silence=0.2), Events(board, sent.append, store, "r", silence=0.2):
+        until(lambda: len(said) > 1 and sent)
+    assert said[0].startswith("Starting: 0 of 3 cells; 0 s, about ")
+    assert said[0].endswith("(toy at step 20/60)")
+    assert sent[0]["event"] == "progress"
+    assert sent[0]["stacks"] == [{"task": "toy", "step": 20, "steps_planned": 60}]
+    with Lines(board, said.append, store, "r", silence=60):
+        said.clear()
+    assert said == []
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition never came true"
+        time.sleep(0.02)
+
+
+def test_events_carry_the_cell_and_the_counts(toy_cells, tmp_path):
     cells, sent = toy_cells(1), []
-    Events(board_of(cells), sent.append).ended(Outcome("0", (finished(cells[0]),)))
+    Events(board_of(cells), sent.append, Store(tmp_path), "r").ended(Outcome("0", (finished(cells[0]),)))
     assert sent[0]["event"] == "cell"
     assert (sent[0]["seed"], sent[0]["status"], sent[0]["over"]) == (0, "finished", 1)
 
@@ -122,7 +145,7 @@ def test_a_live_table_that_does_not_fit_keeps_the_running_rows(toy_cells):
 def test_the_live_screen_paints_from_the_first_moment(toy_cells, tmp_path):
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=120, height=30, force_terminal=True)
+    console = Console(file=io.StringIO(), width=120, height=30, force_terminal=True, highlight=False)
     cells = toy_cells(2)
     with Live(board_of(cells), Store(tmp_path), "r", console) as screen:
         shown = console.file.getvalue()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.errors import PluginError, SpecError, UsageError
+from benchmark.parameters import Metric
 from benchmark.plan import build_plan
 from benchmark.registry import Registry
 from benchmark.spec.load import load_experiment
@@ -139,6 +140,10 @@ def test_a_task_whose_metrics_fail_is_broken_and_the_others_are_used(project, mo
     assert "the metrics of task 'sized' fail" in str(validate_file(Path("tasks/sized.yaml"), plugins=[TOY])[0])
     monkeypatch.setattr(type(loaded.task("toy").task), "metrics", lambda task: ())
     assert load_experiment("e").task("toy").broken == "task 'toy' reports no metric"
+    monkeypatch.setattr(
+        type(loaded.task("toy").task), "metrics", lambda task: [Metric(name="a", title="a", direction="max")] * 2
+    )
+    assert load_experiment("e").task("toy").broken == "task 'toy' reports two metrics called 'a'; name them apart"
 
 
 def test_an_unknown_profile_of_the_command_line_is_refused(project):
