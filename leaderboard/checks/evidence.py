@@ -159,6 +159,27 @@ class Evidence:
             index[(where.table, where.column, fold(number.scope.metric))].append(number)
         return index
 
+    @cached_property
+    def _rows(self) -> dict[int, list[Number]]:
+        """Number (by id) → the numbers of its printed row; rows of one name are told apart where a column repeats."""
+        rows: dict[int, list[Number]] = {}
+        for numbers in self.by_row.values():
+            part: list[Number] = []
+            seen: set[tuple[str, str, str]] = set()
+            for number in numbers:
+                scope = number.scope
+                place = (number.claim.where.column, fold(scope.metric), f"{fold(scope.task)}/{fold(scope.split)}")
+                if place in seen:
+                    part, seen = [], set()
+                seen.add(place)
+                part.append(number)
+                rows[id(number)] = part
+        return rows
+
+    def row_of(self, number: Number) -> list[Number]:
+        """The numbers of the printed row of a number, itself included."""
+        return self._rows[id(number)]
+
     def under(self, number: Number) -> list[Number]:
         """The numbers under the same heading, itself included."""
         where = number.claim.where

@@ -114,10 +114,11 @@ def load(package: ModuleType) -> None:
         importlib.import_module(f"{package.__name__}.{module.name}")
 
 
-def catalogue() -> tuple[Check, ...]:
-    """Every check, in the order of the catalogue."""
+def catalogue(of_store: bool = True) -> tuple[Check, ...]:
+    """Every check, in the order of the catalogue; without those of a store where they are not needed."""
     load(published)
-    load(stored)
+    if of_store:
+        load(stored)
     return tuple(sorted(CATALOGUE.values(), key=lambda entry: entry.number))
 
 
@@ -127,8 +128,8 @@ def find(id: str) -> Check:
     Raises:
         UsageError: there is none; the message names near ones.
     """
-    known = {entry.id: entry for entry in catalogue()}
     wanted = ALIASES.get(id.upper(), id.upper())
+    known = {entry.id: entry for entry in catalogue()}
     if wanted not in known:
         near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
         hint = f"did you mean '{near[0]}'?" if near else f"checks: {', '.join(known)}"
@@ -136,14 +137,17 @@ def find(id: str) -> Check:
     return known[wanted]
 
 
-def select(only: Sequence[str] = (), without: Sequence[str] = ()) -> tuple[Check, ...]:
+def select(only: Sequence[str] = (), without: Sequence[str] = (), of_store: bool = True) -> tuple[Check, ...]:
     """The checks to run, in the order of the catalogue.
 
     Raises:
         UsageError: no such check, or one that is both wanted and not.
     """
-    named, unwanted = {find(id).id for id in only}, {find(id).id for id in without}
+    named, unwanted = (
+        {find(id).id for id in only},
+        {find(id).id for id in without},
+    )  # loads all
     if both := sorted(named & unwanted):
         raise UsageError(f"{', '.join(both)} named by --only and by --except; name it once")
-    wanted = named or {entry.id for entry in catalogue()}
-    return tuple(entry for entry in catalogue() if entry.id in wanted - unwanted)
+    wanted = named or {entry.id for entry in catalogue(of_store)}
+    return tuple(entry for entry in catalogue(of_store) if entry.id in wanted - unwanted)

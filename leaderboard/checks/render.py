@@ -73,10 +73,12 @@ def summary(report: Report) -> str:
     ]
     if kept:
         counts.append(f"{kept} acknowledged")
-    compared = sum(tally.passed for tally in report.tallies.values())
+    related = sum(tally.related for tally in report.tallies.values())
+    alone = sum(tally.passed for tally in report.tallies.values()) - related
     lines = [
         f"{', '.join(counts)}: {plural(report.numbers, 'number')} of {', '.join(report.sources) or 'nothing'}, "
-        f"{plural(len(report.tallies), 'check')}, {compared} comparisons that agree, {report.seconds:.2f} s"
+        f"{plural(len(report.tallies), 'check')}, {plural(related, 'comparison')} that agree{'s' * (related == 1)}, "
+        f"{alone} looked at alone, {report.seconds:.2f} s"
     ]
     if report.unreadable:
         shown = "; ".join(report.unreadable[:3])

@@ -13,8 +13,8 @@ from typing import Any
 from benchmark.errors import UsageError
 from leaderboard.checks.acknowledgements import acknowledge, pinned, unmatched
 from leaderboard.checks.evidence import Evidence
-from leaderboard.checks.finding import Cell, Finding, Severity, Tally, Verdict, ranked
-from leaderboard.checks.registry import Check, catalogue, find, select
+from leaderboard.checks.finding import Cell, Finding, Severity, Tally, Verdict
+from leaderboard.checks.registry import CATALOGUE, Check, catalogue, find, select
 from leaderboard.claims.model import ClaimSet
 
 AT_MOST = 6
@@ -68,8 +68,9 @@ class Report:
                 id: {
                     "verdict": self.verdict(id),
                     "passed": tally.passed,
+                    "related": tally.related,
                     "not_testable": tally.untestable,
-                    "power": find(id).power,
+                    "power": CATALOGUE[id].power,
                 }
                 for id, tally in self.tallies.items()
             },
@@ -152,7 +153,7 @@ def check_claims(
     """
     start = time.perf_counter()
     wishes = {find(id).id: override for id, override in (overrides or {}).items()}
-    checks = [check for check in select(only, without) if check.on_claims is not None]
+    checks = [check for check in select(only, without, of_store=False) if check.on_claims is not None]
     report = Report(tallies={check.id: Tally() for check in checks})
     for claims in sets:
         evidence = Evidence(claims)
@@ -166,7 +167,7 @@ def check_claims(
             report.findings += told
             heard += known
         report.unmatched += unmatched(evidence, heard, whole(checks, wishes))
-    report.findings = sorted(without_echoes(report.findings), key=order)
+    report.findings = sorted(report.findings, key=order)
     report.notes += untested(report.tallies)
     report.seconds = time.perf_counter() - start
     return report
@@ -184,25 +185,6 @@ def untested(tallies: Mapping[str, Tally]) -> list[str]:
 
 
 DIFFERENCES = frozenset({"DELTA", "REL"})
-ECHOES = {"AVG": "AVG-RANGE"}
-"""Check → the check whose finding on the same cells says the same more surely."""
-
-
-def without_echoes(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, one slip told once; what fits of an echo's explanations is told with the surer finding."""
-    echoes = {
-        (ECHOES[f.check], f.source, f.cells, f.count): f
-        for f in findings
-        if f.check in ECHOES and f.verdict is Verdict.FAIL
-    }
-    told = {(f.check, f.source, f.cells, f.count) for f in findings}
-    kept = [f for f in findings if (ECHOES.get(f.check), f.source, f.cells, f.count) not in told]
-    return [_joined(f, echoes.get((f.check, f.source, f.cells, f.count))) for f in kept]
-
-
-def _joined(finding: Finding, echo: Finding | None) -> Finding:
-    more = tuple(explanation for explanation in echo.explanations if explanation.fits) if echo else ()
-    return replace(finding, explanations=ranked((*finding.explanations, *more))) if more else finding
 
 
 def whole(checks: Iterable[Check], wishes: Mapping[str, Override]) -> list[str]:
@@ -229,11 +211,12 @@ def merged(reports: Sequence[Report]) -> Report:
         result.seconds += report.seconds
         for id, tally in report.tallies.items():
             total = result.tallies.setdefault(id, Tally())
-            total.ok(tally.passed)
+            total.passed += tally.passed
+            total.related += tally.related
             for reason, count in tally.untestable.items():
                 total.skip(reason, count)
     result.findings.sort(key=order)
-    result.tallies = {entry.id: result.tallies[entry.id] for entry in catalogue() if entry.id in result.tallies}
+    result.tallies = dict(sorted(result.tallies.items(), key=lambda item: CATALOGUE[item[0]].number))
     return result
 
 

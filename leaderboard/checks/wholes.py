@@ -1,55 +1,87 @@
-"""Averages and their parts: stated by role, suggested by a heading, or over listed runs."""
+"""What printed averages are averages of: stated by role, or the reading of a heading that its other rows bear out.
+
+The averages of one line (under one heading, or in one row) are read alike. Natural readings (all scores beside them,
+those of one metric, those to the left ...) are tried first, equally weighted and by the sizes told; then those that
+leave numbers out. The reading that gives most of the averages is taken, if it is natural and gives half of them or if
+it is no accident (`borne`); the odd ones out are the findings.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 
+from leaderboard.checks.borne import gathered, is_borne_out
 from leaderboard.checks.evidence import Evidence, Number, fold, relate
-from leaderboard.checks.finding import Cell, cell
+from leaderboard.checks.finding import cell
 from leaderboard.checks.measures import describes, family, is_rank, measure
-from leaderboard.checks.numbers import Interval, Reported, parse, weighted_sum
-from leaderboard.claims.model import Rounding
+from leaderboard.checks.numbers import Interval, parse, weighted_sum
+from leaderboard.checks.relation import Case, Relation, Term
+from leaderboard.lexicon import read
 
-NAMES = frozenset({"avg", "avg.", "average", "mean", "overall average", "macro avg", "macro avg.", "macro average"})
-"""Headings taken for an average when no role says so."""
-SUMMARY = re.compile(
-    r"(best|worst|peak|max(imum)?|min(imum)?|median|std|sd|std\.? dev(iation)?|h|hm|h-?mean|harmonic mean|"
-    r"gain|Δ|δ|iqm|optimality gap|geo(metric|\.)? ?mean)\.?"
-    r"( (seed|run|epoch))?"
-)
-"""Headings of columns that sum the others up in another way, and so are no part of an average."""
+Weights = tuple[Fraction, ...] | None
+MEANS = frozenset({"avg", "average", "averaged", "mean", "macro"})
+SUMMARIES = frozenset({
+    "best", "worst", "peak", "max", "maximum", "min", "minimum", "median", "h", "hm", "h-mean", "harmonic mean", "iqm",
+    "overall", "total", "optimality gap", "geometric mean", "geo mean", "geo. mean", "geomean",
+})  # fmt: skip
+"""Labels of numbers that sum the others up in another way, and so are no part of an average."""
+UNTOLD = "weights that are not stated"
+MOST_LEFT_OUT = 2
+"""Numbers that a reading may leave out."""
 
 
 @dataclass(frozen=True)
 class Average:
-    """A printed average and its parts."""
+    """A printed average against its parts."""
 
     whole: Number
-    parts: tuple[Reported, ...]
-    names: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    weights: tuple[Fraction, ...] | None
+    case: Case
+    """The relation of the reading that was taken."""
+    holds: bool
+    """Whether it holds under the number's own rounding policy."""
+    weights: Weights
     """Stated weights, or the sizes of the parts; None: unknown."""
-    certain: bool
-    """Whether the source says that these are the parts, or only the headings suggest it."""
-    loose: bool = False
-    """Whether only their range is known to bound the average: which of them it is the mean of is not."""
+    stated: bool = False
+    """Whether the source says that these are the parts."""
+    borne_out: bool = False
+    """Whether the other averages of its line are no accident under the same reading."""
     fitting: int = 0
-    """Other averages of the same row or column that are the mean of the same parts."""
+    """Other averages of the line that are so explained."""
+    of: int = 0
+    title: str = ""
+    """How the reading differs from the plain mean of everything beside the average."""
 
-    def spans(self, policy: Rounding | None = None) -> list[Interval]:
-        """The parts as intervals."""
-        return [part.interval(policy) for part in self.parts]
+    @property
+    def parts(self) -> tuple[Term, ...]:
+        """The parts."""
+        return self.case.others
 
     @property
     def is_sure(self) -> bool:
-        """Whether these are the parts, by the source's word or because the other averages beside it bear it out."""
-        return self.certain or self.fitting > 0
+        """Whether the parts are known, by the source's word or because the other averages bear it out."""
+        return self.stated or self.borne_out
+
+
+def mean_relation(size: int, weights: Weights = None) -> Relation:
+    """The mean of so many parts, equally weighted or by weights."""
+    if weights is None or len(set(weights)) == 1:
+        text = f"({' + '.join(f'{{{i}}}' for i in range(size))}) / {size}"
+        weights = (Fraction(1),) * size
+    else:
+        text = " + ".join(f"{float(weight):g} × {{{i}}}" for i, weight in enumerate(weights))
+        text = f"({text}) / {float(sum(weights)):g}"
+    return Relation("averages that their parts do not give", text, lambda *spans: mean(spans, weights))
+
+
+def mean(spans: Sequence[Interval], weights: Sequence[Fraction] | None = None) -> Interval:
+    """Weighted mean of intervals."""
+    shares = [Fraction(1)] * len(spans) if weights is None else list(weights)
+    return weighted_sum(list(spans), shares).scale(1 / sum(shares, Fraction(0)))
 
 
 @lru_cache(maxsize=1)  # two checks ask, one after the other
@@ -59,252 +91,363 @@ def averages(evidence: Evidence) -> tuple[Average, ...]:
 
 
 def _averages(evidence: Evidence) -> Iterator[Average]:
-    for group in evidence.groups.values():
-        for whole in group.get("average", ()):
-            if parts := group.get("part"):
-                yield of(whole, parts, certain=True)
-    for line in _lines(evidence).values():
-        yield from _read(line)
-    yield from _partial(evidence)
+    roles = [group for group in evidence.groups.values() if "part" in group and "average" in group]
+    groups = [(whole, group["part"]) for group in roles for whole in group["average"]]
+    for same in gathered(groups, lambda entry: tuple(n.claim.where.column for n in (entry[0], *entry[1]))):
+        yield from _stated(same)
+    for line in _lines(evidence):
+        yield from line.read()
     for whole in evidence.numbers:
-        if whole.claim.values:
-            yield from _of_runs(whole)
+        runs = [parse(text, whole.claim.rounding) for text in whole.claim.values]
+        if len(runs) > 1 and None not in runs:
+            terms = tuple(Term(f"run {at}", run, cell(whole.claim)) for at, run in enumerate(runs, 1) if run)
+            case = Case(mean_relation(len(runs)), _term(whole), terms)
+            yield Average(whole, case, case.holds(), None, stated=True)
 
 
-def of(whole: Number, parts: list[Number], certain: bool, loose: bool = False) -> Average:
-    """An average over cells."""
+def _stated(entries: Sequence[tuple[Number, list[Number]]]) -> Iterator[Average]:
+    """Averages of one layout with stated parts: by equal weights, by size, or by one weight for two parts."""
+    rows = [(p[0].interval(), p[1].interval(), w.interval()) for w, p in entries if len(p) == 2]
+    common = common_weight(rows) if len(rows) == len(entries) else None
+    for whole, parts in entries:
+        weights = weights_of(parts)
+        tried = Case(mean_relation(len(parts)), _term(whole), tuple(map(_term, parts)))
+        title = ""
+        if weights and not tried.holds() and (weighted := _weighed(tried, weights)).holds():
+            tried = weighted
+        elif common is not None and weights is None:
+            tried, title = _weighed(tried, (common[0], 1 - common[0])), UNTOLD
+        yield Average(whole, tried, tried.holds(), weights, stated=True, title=title)
+
+
+def _weighed(case: Case, weights: tuple[Fraction, ...]) -> Case:
+    return replace(case, relation=mean_relation(len(case.others), weights))
+
+
+def _term(number: Number) -> Term:
+    return Term(number.scope.task or number.claim.where.column, number.reported, cell(number.claim))
+
+
+def weights_of(parts: Sequence[Number]) -> Weights:
+    """Stated weights, or sizes; None where one is missing."""
     stated = [n.claim.weight or (str(n.claim.items) if n.claim.items else None) for n in parts]
-    weights = None if None in stated else tuple(Fraction(str(weight).replace(",", "")) for weight in stated)
-    return Average(
-        whole,
-        tuple(n.reported for n in parts),
-        tuple(n.scope.task or n.claim.where.column for n in parts),
-        (cell(whole.claim), *(cell(n.claim) for n in parts)),
-        weights,
-        certain,
-        loose,
-    )
+    return None if None in stated else tuple(Fraction(str(weight).replace(",", "")) for weight in stated)
 
 
-def mean_fits(average: Average, policy: Rounding | None = None) -> bool:
-    """Whether the average can be the mean of its parts, equally weighted or by their weights."""
-    spans, whole = average.spans(policy), average.whole.interval(policy)
-    options = [[Fraction(1)] * len(spans), *([list(average.weights)] if average.weights else [])]
-    return any(mean(spans, weights).meets(whole) for weights in options)
+# --- one line of averages and its readings ----------------------------------------------------------------------------
 
 
-def mean(spans: list[Interval], weights: list[Fraction]) -> Interval:
-    """Weighted mean of intervals."""
-    return weighted_sum(spans, weights).scale(1 / sum(weights, Fraction(0)))
+@dataclass(frozen=True)
+class Reading:
+    """Which of the numbers beside an average are its parts, and how they are weighed."""
+
+    keys: frozenset[str]
+    by_size: bool = False
+    nested: bool = False
+    share: Fraction | None = None
+    """Weight of the first of two parts."""
+    natural: bool = True
+    title: str = ""
+
+
+Entry = tuple[Number, Case, list[Number]]
+"""An average, its relation under a reading, and its parts."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The reading that explains most so far."""
+
+    hits: int
+    reading: Reading
+    entries: list[Entry]
+    holds: Sequence[bool] = ()
 
 
 @dataclass
 class Line:
-    """The averages of one column, or of one row, each with every reading of what it is the average of."""
+    """The averages of one column, or of one row, each with the numbers that may be its parts by their heading."""
 
     wholes: list[Number]
-    readings: list[dict[str, list[Number]]]
+    beside: list[dict[str, Number]]
+    natural: dict[str, frozenset[str]]
+    """Name of a natural reading → headings of the parts."""
     plain: bool
-    """Whether the place of the averages leaves no doubt about the parts of one metric."""
+    """Whether the heading leaves no doubt that it is the average of what stands beside it."""
+
+    def read(self) -> Iterator[Average]:
+        """The averages under the reading that most of them bear out."""
+        best, tried = Taken(-1, Reading(frozenset()), []), 0
+        for reading in self._readings():
+            entries = [entry for at in range(len(self.wholes)) if (entry := self._entry(at, reading)) is not None]
+            tried += bool(entries)
+            holds = [case.holds() for _, case, _ in entries]
+            hits = sum(holds)
+            if entries and hits > best.hits:
+                best = Taken(hits, reading, entries, holds)
+            if hits == len(self.wholes):
+                break
+        yield from self._taken(best, tried)
+
+    def _taken(self, best: Taken, tried: int) -> Iterator[Average]:
+        hits, entries = best.hits, best.entries
+        if not entries:
+            return
+        sample = entries[:12]
+        chance = sum(case.chance for _, case, _ in sample) / len(sample)
+        guess = self.plain and best.reading.natural and (2 * hits >= len(entries) or len(entries) == 1)
+        if not guess and not is_borne_out(hits, len(entries), chance, tried):
+            return
+        for (whole, case, parts), hit in zip(entries, best.holds, strict=True):
+            sure = is_borne_out(hits - hit, len(entries) - 1, chance, tried)
+            others = hits - hit, len(entries) - 1
+            yield Average(whole, case, hit, weights_of(parts), False, sure, *others, best.reading.title)
+
+    def _readings(self) -> Iterator[Reading]:
+        names = dict.fromkeys(self.natural.values())
+        for keys in names:
+            yield Reading(keys)
+        for keys in names:
+            yield Reading(keys, by_size=True, title="weighted by size")
+            yield Reading(keys, nested=True, title="a mean of means over parts that share a prefix")
+        if len(self.wholes) < 3:
+            return
+        for keys in names:
+            if len(keys) == 2 and (share := self._share(keys)) is not None:
+                yield Reading(keys, share=share, natural=False, title=UNTOLD)
+        everything = max(names, key=len, default=frozenset())
+        yield from self._left_out(everything)
+
+    def _left_out(self, keys: frozenset[str]) -> Iterator[Reading]:
+        """Readings without one or two of the numbers, or of some neighbours, that give the first average or two."""
+        ordered = [key for key in dict.fromkeys(key for row in self.beside for key in row) if key in keys]
+        sizes = range(1, MOST_LEFT_OUT + 1)
+        ways = [frozenset(keys - set(left)) for size in sizes for left in combinations(ordered, size)]
+        ways += [frozenset(ordered[a:b]) for a in range(len(ordered)) for b in range(a + 2, len(ordered) + 1)]
+        samples = list(zip(self.wholes, self.beside, strict=True))[:4]
+        for way in dict.fromkeys(ways):
+            fitting = sum(_plain_fits(whole, [n for k, n in row.items() if k in way]) for whole, row in samples)
+            if len(way) > 1 and fitting > 1:
+                title = f"without {', '.join(k for k in ordered if k not in way)}"
+                yield Reading(way, natural=False, title=title)
+
+    def _share(self, keys: frozenset[str]) -> Fraction | None:
+        """One weight of the first of two parts that most averages have in common."""
+        rows = [(w, [n for k, n in row.items() if k in keys]) for w, row in zip(self.wholes, self.beside, strict=True)]
+        found = common_weight([(p[0].interval(), p[1].interval(), w.interval()) for w, p in rows if len(p) == 2])
+        return found[0] if found is not None else None
+
+    def _entry(self, at: int, reading: Reading) -> Entry | None:
+        whole, parts = self.wholes[at], [n for key, n in self.beside[at].items() if key in reading.keys]
+        if len(parts) < 2:
+            return None
+        weights = weights_of(parts) if reading.by_size else None
+        if reading.nested:
+            weights = nested_weights([_term(n).name for n in parts])
+        if reading.share is not None:
+            weights = (reading.share, 1 - reading.share) if len(parts) == 2 else None
+        if weights is None and (reading.by_size or reading.nested or reading.share is not None):
+            return None
+        return whole, Case(mean_relation(len(parts), weights), _term(whole), tuple(map(_term, parts))), parts
 
 
-def _lines(evidence: Evidence) -> dict[tuple[str, ...], Line]:
-    """Averages that a heading names, by table and heading."""
-    lines: dict[tuple[str, ...], Line] = {}
-    for whole in evidence.numbers:
-        if whole.claim.role is not None or is_rank(whole.claim):
-            continue
-        where = whole.claim.where
-        if _row_name(whole) in NAMES:
-            for key, readings, plain in _row_readings(evidence, whole):
-                _add(lines, (where.table, "row", where.row, *key), whole, readings, plain)
-        elif _called_average(whole):
-            row = [n for n in evidence.by_row[(where.table, where.row)] if _beside(n, whole)]
-            _add(
-                lines, (where.table, "column", where.column, fold(whole.scope.metric)), whole, _of_row(row, whole), True
-            )
-    return lines
+def _plain_fits(whole: Number, parts: Sequence[Number]) -> bool:
+    """Whether the average can be the plain mean; in whole numbers."""
+    if len(parts) < 2:
+        return False
+    decimals = max(n.reported.decimals for n in (whole, *parts))
+    low, high = whole.reported.at(decimals)
+    spans = [n.reported.at(decimals) for n in parts]
+    return sum(s[0] for s in spans) <= len(parts) * high and len(parts) * low <= sum(s[1] for s in spans)
 
 
-def _add(
-    lines: dict[tuple[str, ...], Line], key: tuple[str, ...], whole: Number, readings: dict[str, list[Number]],
-    plain: bool,
-) -> None:  # fmt: skip
-    if any(len(parts) > 1 for parts in readings.values()):
-        line = lines.setdefault(key, Line([], [], plain))
-        line.wholes.append(whole)
-        line.readings.append(readings)
+def nested_weights(names: Sequence[str]) -> Weights:
+    """Weights of a mean over the means of parts whose names share their first word; None where none or all do."""
+    first = [fold(name).replace("-", " ").split(" ")[0] for name in names]
+    sizes = Counter(first)
+    return tuple(Fraction(1, sizes[word]) for word in first) if 1 < len(sizes) < len(names) else None
 
 
-def _read(line: Line) -> Iterator[Average]:
-    """The averages of a line under the reading that most of them bear out."""
-    if any("pairs" in readings for readings in line.readings):
-        for whole, readings in zip(line.wholes, line.readings, strict=True):
-            parts = readings.get("pairs") or next(iter(readings.values()))
-            if len(parts) > 1:
-                yield of(whole, parts, certain=False, loose="pairs" in readings)
-        return
-    names = dict.fromkeys(name for readings in line.readings for name in readings)
-    best: list[Average] = []
-    fitting, chosen = -1, ""
-    for name in names:
-        entries = [
-            of(whole, readings[name], certain=False)
-            for whole, readings in zip(line.wholes, line.readings, strict=True)
-            if len(readings.get(name, ())) > 1
-        ]
-        count = sum(map(mean_fits, entries))
-        if count > fitting and entries:
-            best, fitting, chosen = entries, count, name
-    borne_out = 2 * fitting >= len(best)
-    alone = len(best) == 1 and line.plain and chosen == "same metric"
-    loose = not borne_out and not alone
-    yield from (replace(entry, loose=loose, fitting=fitting - mean_fits(entry) if borne_out else 0) for entry in best)
+# --- which numbers may be parts ---------------------------------------------------------------------------------------
 
 
-def _called_average(number: Number) -> bool:
-    return fold(number.scope.task) in NAMES or (number.scope.task is None and fold(number.claim.where.column) in NAMES)
+def kind_of(label: str) -> str:
+    """`average` for the label of an average of everything, `partial` for one of some of it; else empty."""
+    found = read(label.rpartition(" / ")[2])
+    words = found.text.casefold().replace("±", " ").replace(".", " ").split()
+    if found.role == "average" or (words and words[0] in MEANS and set(words[1:]) <= {"std", "sd"}):
+        return "average"
+    named = bool(words) and (words[0] in MEANS or words[-1] in MEANS)
+    return "partial" if named and found.kind == "name" and len(words) < 7 else ""
 
 
-def _beside(number: Number, whole: Number) -> bool:
-    """Another column of the same row that may be a part."""
-    a, b = number.scope, whole.scope
-    return number is not whole and a.method == b.method and _may_be_part(number) and not relate(a, b).differ
+def _lines(evidence: Evidence) -> Iterator[Line]:
+    """Lines of averages that a heading names."""
+    wholes = [n for n in evidence.numbers if n.claim.role is None and not is_rank(n.claim)]
+    under = [n for n in wholes if kind_of(n.scope.task or n.claim.where.column)]
+    for column in gathered(
+        under, lambda n: (n.claim.where.table, n.claim.where.column, fold(n.scope.metric), fold(n.scope.split))
+    ):
+        yield from _of_columns(evidence, column)
+    rows = [n for n in wholes if kind_of(n.claim.where.row) == "average"]
+    for row in gathered(rows, lambda n: (n.claim.where.table, n.claim.where.row, fold(n.scope.metric))):
+        yield from _of_rows(evidence, row)
 
 
 def _may_be_part(number: Number) -> bool:
-    """Whether a number is a measurement of its own: no summary of others, no rank, no difference."""
-    name = fold(number.scope.task) or fold(number.claim.where.column)
-    summary = _called_average(number) or SUMMARY.fullmatch(name) or number.claim.role in {"average", "delta"}
-    return not summary and not is_rank(number.claim)
-
-
-def _of_row(row: list[Number], whole: Number) -> dict[str, list[Number]]:
-    """What an average may be the average of: all of its own metric, all scores, or those of the commonest metric."""
-    same = [n for n in row if fold(n.scope.metric) == fold(whole.scope.metric)]
-    if whole.scope.metric:
-        return {"same metric": same}
-    same = [n for n in same if not _is_no_score(n)]
-    if pairs := _pairs(row):
-        return {"pairs": [n for n in row if n in pairs or not n.scope.metric]}
-    readings = {"same metric": same} if len(same) > 1 else {}
-    scores = [n for n in row if not _is_no_score(n)]
-    common = Counter(fold(n.scope.metric) for n in scores if n.scope.metric).most_common(1)
-    readings["all scores"] = scores
-    if common:
-        readings[common[0][0]] = [n for n in scores if fold(n.scope.metric) == common[0][0]]
-    return readings
+    """Whether a number is a measurement of its own: no summary of others, no rank, no difference, no cost."""
+    claim, label = number.claim, (number.scope.task or number.claim.where.column).rpartition(" / ")[2]
+    found = read(label)
+    summary = kind_of(label) or found.role in ("average", "spread", "bound", "runs") or fold(label) in SUMMARIES
+    return not (summary or claim.role in {"average", "delta"} or is_rank(claim) or _is_no_score(number))
 
 
 def _is_no_score(number: Number) -> bool:
     """Costs, perplexities and other quantities that no average of percentages holds, and hyper-parameters."""
+    label = read(number.claim.where.column.rpartition(" / ")[2])
+    if label.kind in ("cost", "count", "budget", "identifier") or describes(number.claim):
+        return True
     known = family(measure(number.claim))
-    return describes(number.claim) or (known is not None and known.direction == "min" and not known.is_share)
+    # a word with other meanings, such as PER, may be the name of a class
+    return known is not None and known.better == "min" and not known.flags & {"share", "maybe", "plain"}
 
 
-def _row_readings(evidence: Evidence, whole: Number) -> Iterator[tuple[tuple[str, ...], dict[str, list[Number]], bool]]:
-    """An average row over the rows above it, or all rows of the column; below it where none is above."""
-    where = whole.claim.where
-    group, slash, _ = where.row.rpartition(" / ")
-    whole_column = [n for n in evidence.by_table[where.table] if n.claim.where.column == where.column]
-    column = [n for n in whole_column if n.claim.where.row.startswith(group + slash)]
-    if group and _groups(whole_column, averages=False) != _groups(whole_column, averages=True):
-        return  # one below the last group may be over all of them
-    labels = [n.claim.where.row for n in whole_column if n.claim.where.row]
-    rows = [n for n in whole_column if _row_name(n) not in NAMES]
-    if not where.column or len(set(labels)) < len(rows):
-        return
-    at = next(position for position, n in enumerate(column) if n is whole)
-    breaks = [position for position, n in enumerate(column) if _row_name(n) in NAMES]
-    before = max((position for position in breaks if position < at), default=-1)
-    block = column[before + 1 : at] or [n for n in column[at + 1 :] if _row_name(n) not in NAMES]
-    readings = {
-        "same metric": [n for n in block if _is_row_part(n, whole)],
-        "all rows": [n for n in rows if _is_row_part(n, whole)],
+def _of_columns(evidence: Evidence, wholes: list[Number]) -> Iterator[Line]:
+    """A column of averages over other columns of the same rows."""
+    first = wholes[0]
+    label = first.scope.task or first.claim.where.column
+    beside: list[dict[str, Number]] = []
+    for whole in wholes:
+        row = [n for n in evidence.row_of(whole) if n is not whole and n.scope.method == whole.scope.method]
+        alike = (n for n in row if not relate(n.scope, whole.scope).differ)
+        own = bool(whole.scope.metric) and (whole.claim.unit == "perplexity" or _is_no_score(whole))
+        beside.append({f"{n.claim.where.column} {fold(n.scope.metric)}": n for n in alike if own or _may_be_part(n)})
+    order = list(dict.fromkeys(key for row in beside for key in row))
+    metrics = {key: fold(n.scope.metric) for row in beside for key, n in row.items()}
+    same = [key for key in order if metrics[key] == fold(first.scope.metric)]
+    natural = {"same metric": same} if same else {}
+    if not first.scope.metric:
+        natural["all scores"] = order
+        if common := Counter(metric for metric in metrics.values() if metric).most_common(1):
+            natural["commonest metric"] = [key for key in order if metrics[key] == common[0][0]]
+    natural |= _sides(evidence, wholes, beside, next(iter(natural.values()), []))
+    kept = {name: frozenset(keys) for name, keys in natural.items() if len(keys) > 1}
+    if kept:
+        yield Line(wholes, beside, kept, kind_of(label) == "average")
+
+
+def _sides(
+    evidence: Evidence, wholes: list[Number], beside: list[dict[str, Number]], keys: Sequence[str]
+) -> dict[str, list[str]]:
+    """The parts between the average and its neighbour averages, to the left and to the right."""
+    columns = list(dict.fromkeys(n.claim.where.column for n in evidence.row_of(wholes[0])))
+    at = columns.index(wholes[0].claim.where.column)
+    others = [i for i, column in enumerate(columns) if kind_of(column) and i != at]
+    left = max((i for i in others if i < at), default=-1)
+    right = min((i for i in others if i > at), default=len(columns))
+    place = {
+        key: columns.index(n.claim.where.column) for key, n in beside[0].items() if n.claim.where.column in columns
     }
-    yield (str(breaks.index(at)),), readings, len(breaks) == 1 and whole.scope.task is not None
+    found = {
+        "left": [key for key in keys if left < place.get(key, -1) < at],
+        "right": [key for key in keys if at < place.get(key, -1) < right],
+    }
+    return {name: side for name, side in found.items() if len(side) < len(keys)}
 
 
-PARTIAL = re.compile(
-    r"(?!.*\b(rank|gain|time|len))(\S.{0,20}[ -](avg|average|mean)|(avg|average|mean)\.? \S.{0,20}?)\.?"
-)
-"""`OOD avg.`: the average of some of the columns beside it."""
-COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
-CLEAR = 3
-"""Other rows that must bear out which columns a partial average is over, where the caption tells no number."""
-
-
-def _partial(evidence: Evidence) -> Iterator[Average]:
-    """Averages of some neighbouring columns: those whose mean all other rows, or all but this one, print."""
-    columns: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
-    for number in evidence.numbers:
-        where = number.claim.where
-        if number.claim.role is None and PARTIAL.fullmatch(fold(where.column)) and not is_rank(number.claim):
-            columns[(where.table, where.column, fold(number.scope.metric))].append(number)
-    for (table, heading, _), wholes in columns.items():
-        rows = [_parts_beside(evidence, whole) for whole in wholes]
-        size = len(rows[0])
-        if size < 2 or any(
-            [n.claim.where.column for n in row] != [n.claim.where.column for n in rows[0]] for row in rows
-        ):
+def _of_rows(evidence: Evidence, wholes: list[Number]) -> Iterator[Line]:
+    """An average row over the rows above it, or all rows of the column; below it where none is above."""
+    beside: list[dict[str, Number]] = []
+    natural: dict[str, dict[str, None]] = {"block": {}, "all rows": {}}
+    kept: list[Number] = []
+    lone = True
+    for whole in wholes:
+        where = whole.claim.where
+        column = [n for n in evidence.by_table[where.table] if n.claim.where.column == where.column]
+        parts = [n for n in column if _is_row_part(n, whole)]
+        labels = Counter(n.claim.where.row for n in parts)
+        if not whole.claim.where.column or not parts or max(labels.values()) > 1:
             continue
-        told = _count_told(evidence.set.captions.get(table, ""), heading)
-        lengths = range(2, size + 1) if told is None else (told,)
-        runs = [(first, first + length) for length in lengths for first in range(size - length + 1)]
-        tried = [[of(w, row[a:b], certain=False) for w, row in zip(wholes, rows, strict=True)] for a, b in runs]
-        best = max(tried, key=lambda entries: sum(map(mean_fits, entries)), default=[])
-        fitting = sum(map(mean_fits, best))
-        if fitting >= max(len(best) - 1, CLEAR if told is None else 2):
-            yield from best  # found by its fit, so never sure
+        block = _block(column, whole)
+        if block is None:
+            continue
+        kept.append(whole)
+        beside.append({n.claim.where.row: n for n in parts})
+        natural["block"] |= dict.fromkeys(n.claim.where.row for n in parts if n in block)
+        natural["all rows"] |= dict.fromkeys(labels)
+        lone &= sum(kind_of(n.claim.where.row) == "average" for n in column) == 1 and whole.scope.task is not None
+    named = {name: frozenset(keys) for name, keys in natural.items() if len(keys) > 1}
+    if kept and named:
+        yield Line(kept, beside, named, lone or len(kept) > 1)
 
 
-def _parts_beside(evidence: Evidence, whole: Number) -> list[Number]:
-    """Numbers of the same row and metric that are no averages."""
-    row = evidence.by_row[(whole.claim.where.table, whole.claim.where.row)]
-    beside = (n for n in row if _beside(n, whole) and fold(n.scope.metric) == fold(whole.scope.metric))
-    return [n for n in beside if not PARTIAL.fullmatch(fold(n.claim.where.column))]
-
-
-def _count_told(caption: str, heading: str) -> int | None:
-    """`OOD avg. is the mean of the three shifted sets` → 3."""
-    text, name = " ".join(caption.casefold().split()), fold(heading).rstrip(".")
-    counts = "|".join([*COUNTS, r"\d+"])
-    said = re.search(rf"{re.escape(name)}\W[^,;]{{0,40}}?\b(?:over|of|across|on) (?:all |the )*({counts})\b", text)
-    return None if said is None else COUNTS.get(said[1]) or int(said[1])
-
-
-def _groups(column: list[Number], averages: bool) -> set[str]:
-    """The groups of rows with an average of their own, or all groups."""
-    rows = [n.claim.where.row for n in column if (_row_name(n) in NAMES) == averages]
-    return {row.rpartition(" / ")[0] for row in rows} - {""}
-
-
-def _row_name(number: Number) -> str:
-    """The lowest label of a row: `Avg` of `ETTh1 / Avg`."""
-    return fold(number.claim.where.row.rpartition(" / ")[2])
+def _block(column: list[Number], whole: Number) -> list[Number] | None:
+    """The rows between the last average and this one; below it where none is above; None where groups leave doubt."""
+    group, slash, _ = whole.claim.where.row.rpartition(" / ")
+    if group:
+        groups = {n.claim.where.row.rpartition(" / ")[0] for n in column} - {""}
+        having = {n.claim.where.row.rpartition(" / ")[0] for n in column if kind_of(n.claim.where.row)} - {""}
+        if groups != having:
+            return None  # one below the last group may be over all of them
+        column = [n for n in column if n.claim.where.row.startswith(group + slash)]
+    at = next(place for place, n in enumerate(column) if n is whole)
+    breaks = [place for place, n in enumerate(column) if kind_of(n.claim.where.row) == "average"]
+    before = max((place for place in breaks if place < at), default=-1)
+    return column[before + 1 : at] or [n for n in column[at + 1 :] if not kind_of(n.claim.where.row)]
 
 
 def _is_row_part(number: Number, whole: Number) -> bool:
     """Another row of the same column that may be a part."""
     a, b = number.scope, whole.scope
-    named = SUMMARY.fullmatch(fold(number.claim.where.row)) is not None
+    label = number.claim.where.row.rpartition(" / ")[2]
     alike = fold(a.metric) == fold(b.metric) or not b.metric
     score = not _is_no_score(number) or (b.metric and number.claim.unit != "perplexity" and not describes(number.claim))
-    return bool(alike and score) and not named and _may_be_part(number) and not relate(a, b).differ
+    summary = kind_of(label) or fold(label) in SUMMARIES or number.claim.role in {"average", "delta"}
+    column = kind_of(number.scope.task or number.claim.where.column)
+    return bool(alike and score and not summary and not column) and not relate(a, b).differ
 
 
-def _pairs(row: list[Number]) -> list[Number]:
-    """Numbers of cells such as `91.0/87.7`: one cell with several metrics beside cells with none."""
-    cells: dict[str, list[Number]] = defaultdict(list)
-    for number in row:
-        if number.scope.task and number.scope.metric:
-            cells[number.claim.where.column].append(number)
-    return [number for numbers in cells.values() if len(numbers) > 1 for number in numbers]
+# --- one weight for the averages of two parts -------------------------------------------------------------------------
+
+FEWEST = 5
+"""Averages of one table below which any weight would fit by chance."""
+
+Row = tuple[Interval, Interval, Interval]
+"""First part, second part and their printed average."""
 
 
-def _of_runs(whole: Number) -> Iterator[Average]:
-    runs = [parse(text, whole.claim.rounding) for text in whole.claim.values]
-    parts = tuple(run for run in runs if run is not None)
-    if len(parts) == len(runs) > 1:
-        names = tuple(f"run {position}" for position in range(1, len(parts) + 1))
-        yield Average(whole, parts, names, (cell(whole.claim),), None, True)
+def common_weight(rows: Sequence[Row]) -> tuple[Fraction, int] | None:
+    """A weight w of the first part for which w a + (1 − w) b prints as the average, and how many rows it explains.
+
+    None where the rows are too few, no weight explains nine in ten of them, or equal weights explain half.
+    """
+    spans = [span for a, b, whole in rows if (span := share_of(a, b, whole)) is not None]
+    plain = sum(Fraction(1, 2) in span for span in spans)
+    if len(rows) < FEWEST or 2 * plain >= len(rows) or not spans:
+        return None
+    ends = sorted([(span.lo, 0) for span in spans] + [(span.hi, 1) for span in spans])
+    low, high, count, depth = Fraction(0), Fraction(1), 0, 0
+    for position, (place, closes) in enumerate(ends):
+        depth += -1 if closes else 1
+        if depth > count:
+            low, high, count = place, ends[position + 1][0], depth
+    return ((low + high) / 2, count) if 10 * count >= 9 * len(rows) else None
+
+
+def share_of(a: Interval, b: Interval, whole: Interval) -> Interval | None:
+    """All w in [0, 1] with w a + (1 − w) b in `whole` for some values of the parts; None when there are none."""
+    up = _reaching(b.hi, a.hi - b.hi, whole.lo)
+    down = _reaching(-b.lo, b.lo - a.lo, -whole.hi)
+    if up is None or down is None or not up.meets(down):
+        return None
+    return Interval(max(up.lo, down.lo), min(up.hi, down.hi))
+
+
+def _reaching(start: Fraction, slope: Fraction, goal: Fraction) -> Interval | None:
+    """All w in [0, 1] with start + slope w ≥ goal."""
+    if max(start, start + slope) < goal:
+        return None
+    if min(start, start + slope) >= goal:
+        return Interval(Fraction(0), Fraction(1))
+    edge = (goal - start) / slope
+    return Interval(edge, Fraction(1)) if slope > 0 else Interval(Fraction(0), edge)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.checks.numbers import Interval, Reported, parse
-from leaderboard.checks.weights import Row, common_weight, weights_of
+from leaderboard.checks.wholes import Row, common_weight, share_of
 
 
 def number(text: str) -> Reported:
@@ -61,5 +61,5 @@ def test_no_weight_is_claimed_without_good_reason(texts: tuple[str, ...]) -> Non
 def test_weights_are_those_that_give_the_average(a: str, b: str, whole: str, weight: Fraction) -> None:
     first, second, average = span(a), span(b), span(whole)
     given_by = first.scale(weight) + second.scale(1 - weight)
-    found = weights_of(first, second, average)
+    found = share_of(first, second, average)
     assert given_by.meets(average) == (found is not None and found.lo <= weight <= found.hi)

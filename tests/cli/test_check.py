@@ -178,7 +178,7 @@ def test_tables_of_a_latex_file_are_checked(capsys: pytest.CaptureFixture[str], 
     code, out, _ = ended(capsys, str(paper))
     told = " ".join(out.split())
     assert code == 4
-    assert "F-BOUND error: F 29.4 > 2 × 12.5 = 25" in told
+    assert "F-BOUND error: F1 29.4 exceeds 2 × 12.5 = 25" in told
     assert "85.92 in Table 1 but 85.82 in Table 2" in told
     assert "the printed difference agrees with 85.82 only" in told
 
