@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, cell
 from leaderboard.checks.registry import check
 from leaderboard.claims.model import Settings
 
@@ -48,10 +48,7 @@ def hyperparameters(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     if gaps:
         told = "; ".join(f"{settings.where} ({', '.join(settings.tasks)}): {', '.join(m)}" for settings, m in gaps)
         yield Finding(
-            check="HPARAM",
-            severity=Severity.WARNING,
-            verdict=Verdict.FAIL,
-            message=f"{len(gaps)} of {len(evidence.set.settings)} tables of settings leave some out",
+            f"{len(gaps)} of {len(evidence.set.settings)} tables of settings leave some out",
             arithmetic=told,
             explanations=(Explanation("stated in the text or in released code", "enter them as settings", True),),
             pattern="settings",
@@ -76,10 +73,7 @@ def selected_on_test(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         return
     tables = ", ".join(dict.fromkeys(n.claim.where.table for n in chosen))
     yield Finding(
-        check="DB-TESTSEL",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{len(chosen)} numbers ({tables}) are the {chosen[0].scope.aggregation} on the test split",
+        f"{len(chosen)} numbers ({tables}) are the {chosen[0].scope.aggregation} on the test split",
         cells=tuple(cell(n.claim) for n in chosen[:3]),
         arithmetic="the maximum of T noisy values exceeds their mean, by about σ √(2 ln T) for T independent ones",
         explanations=(Explanation("chosen on a validation split held out of training", "state the split", False),),
@@ -125,10 +119,7 @@ def _unequal(name: str, counts: dict[int, list[Number]]) -> Finding:
     first = next(iter(counts.values()))[0]
     column = f"{first.claim.where.table}, {first.scope.task or first.scope.metric}"
     return Finding(
-        check="DB-N",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{column}: different numbers of {name} ({told})",
+        f"{column}: different numbers of {name} ({told})",
         cells=tuple(cell(numbers[0].claim) for numbers in counts.values()),
         arithmetic="a mean over other runs or tasks is another quantity",
         explanations=(Explanation("the missing ones were lost at random", "cannot be told from the print", False),),
@@ -152,10 +143,7 @@ def not_finite(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         total = len(claim.values)
         rate = f"{len(words)} of {total} runs" if total else "the cell"
         yield Finding(
-            check="DB-NONFINITE",
-            severity=Severity.WARNING,
-            verdict=Verdict.FAIL,
-            message=f"{rate} printed as {words[0]}",
+            f"{rate} printed as {words[0]}",
             cells=(cell(claim),),
             arithmetic=f"failure rate {100 * len(words) / total:.0f} %" if total else "",
             explanations=(Explanation("a cell that was never run", "print a dash", True),),

@@ -94,7 +94,6 @@ def _apart(shared: Shared, pairs: list[tuple[Number, Number]]) -> Finding:
     tables = f"{a.claim.where.table} and {b.claim.where.table}"
     shown = "; ".join(f"{x.reported.text} and {y.reported.text} for {_name(x)}" for x, y in pairs[:3])
     return Finding(
-        check="XT-DUP",
         severity=Severity.INFO,
         verdict=Verdict.PASS,
         message=f"{tables} share {shared.cells} cells and differ in {shared.differing} of them: another condition",

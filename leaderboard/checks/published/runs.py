@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import difference
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, cell
 from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import parse, show
 from leaderboard.checks.registry import check
@@ -102,10 +102,7 @@ def single(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     pairs.sort(key=lambda pair: abs(pair.gain) / max(abs(pair.other.reported.value), pair.other.reported.ulp))
     said = sorted({pair.says for pair in pairs})
     yield Finding(
-        check="SINGLE",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{whose} come from one run each; {len(pairs)} comparisons are made of them ({', '.join(said[:4])})",
+        f"{whose} come from one run each; {len(pairs)} comparisons are made of them ({', '.join(said[:4])})",
         cells=tuple(cell(n.claim) for pair in pairs[:3] for n in (pair.better, pair.other)),
         arithmetic="; ".join(_gap(pair) for pair in pairs[:3])
         + "; the spread of one run is 0/0, so none of these gaps has an error bar",
@@ -198,10 +195,7 @@ def _unsupported(table: str, pairs: list[tuple[Comparison, str]]) -> Finding:
         f"{len(rows)} gaps of {table} are within noise: {'; '.join(rows[:MANY])}{more}"
     )  # fmt: skip
     return Finding(
-        check="NOISE",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=message,
+        message,
         cells=tuple(cell(n.claim) for pair, _ in pairs[:MANY] for n in (pair.better, pair.other)),
         arithmetic="; ".join(text for _, text in pairs[:MANY]),
         explanations=(Explanation("paired by seed, the difference may be sharper", "needs the single runs", True),),
@@ -255,10 +249,7 @@ def _not_consistent(text: TextClaim, pairs: Sequence[Comparison], kinds: Counter
     higher = sum(pair.gain > 0 for pair in pairs)
     counts = ", ".join(f"{kinds[name]} {name}" for name in ("better", "undecided", "equal", "worse") if kinds[name])
     return Finding(
-        check="CONSIST",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"“{text.text}”: {text.method} against {against} over {len(pairs)} columns: {counts}",
+        f"“{text.text}”: {text.method} against {against} over {len(pairs)} columns: {counts}",
         cells=tuple(cell(n.claim) for pair in worse[:3] for n in (pair.better, pair.other)),
         arithmetic=f"printed better in {higher} of {len(pairs)}; " + "; ".join(_gap(pair) for pair in worse[:3]),
         explanations=(
@@ -330,10 +321,7 @@ def _gap_of(claim: Claim) -> str:
 
 def _unexplained(evidence: Evidence, table: str, kind: str, numbers: list[Number]) -> Finding:
     return Finding(
-        check="MISS-SD",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{table}: {kind} ({len(numbers)} of {len(evidence.by_table[table])} numbers)",
+        f"{table}: {kind} ({len(numbers)} of {len(evidence.by_table[table])} numbers)",
         cells=tuple(cell(number.claim) for number in numbers[:3]),
         arithmetic=_readings(numbers[0], kind),
         explanations=(Explanation("told in the caption or the text", "enter it as n and spread.kind", True),),
@@ -371,9 +359,7 @@ def _bare(evidence: Evidence, bare: dict[str, list[Number]]) -> Finding:
         f"neither spread nor number of runs stated in {len(tables)} of {total} tables"
     )  # fmt: skip
     return Finding(
-        check="MISS-SD",
         severity=Severity.INFO,
-        verdict=Verdict.FAIL,
         message=f"{whose}: {shown}",
         cells=tuple(cell(numbers[0].claim) for numbers in list(bare.values())[:3]),
         arithmetic=f"{count} numbers are bold or have a printed difference; none of these gaps can be tested",

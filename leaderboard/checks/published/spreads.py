@@ -240,9 +240,7 @@ def sd_zero(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         runs = claim.n or len(claim.values)
         told = f"± {printed.text}" if printed is not None else "equal runs"
         yield Finding(
-            check="SD-ZERO",
             severity=Severity.WARNING if runs > 1 else Severity.INFO,
-            verdict=Verdict.FAIL,
             message=f"{told} beside {claim.printed}" + (f" over {runs} runs" if runs > 1 else ""),
             cells=(cell(claim),),
             arithmetic=f"every run prints as {claim.printed}",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.explain import edit
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, cell
 from leaderboard.checks.measures import direction_of, family
 from leaderboard.checks.numbers import parse
 from leaderboard.checks.published.ranges import is_possible
@@ -99,9 +99,7 @@ def _references(columns: list[Ranked]) -> dict[tuple[str, str], list[Number]]:
 def _for_reference(numbers: list[Number]) -> Finding:
     first = numbers[0]
     return Finding(
-        check="BOLD",
         severity=Severity.INFO,
-        verdict=Verdict.FAIL,
         message=f"{first.scope.method} is better than the bold number in {len(numbers)} columns and bold in none",
         cells=tuple(cell(n.claim) for n in numbers[:3]),
         arithmetic=", ".join(n.reported.text for n in numbers[:6]),
@@ -166,9 +164,7 @@ def _not_best(evidence: Evidence, column: list[Number], best: Number, direction:
     whence = f"the source says {word} is better" if drawn else f"that {word} is better is {origin}"
     lone = best is column[0] and len(column) > 2 and not _is_bold_anywhere(evidence, best)
     return Finding(
-        check="BOLD",
         severity=Severity.ERROR if drawn and not ours and not lone else Severity.WARNING,
-        verdict=Verdict.FAIL,
         message=f"{word} is better: {best.reported.text} {sign} bold {wrong.reported.text}",
         cells=(cell(wrong.claim), cell(best.claim)),
         arithmetic=f"{best.reported.text} {sign} {wrong.reported.text} among {len(column)} rows, as printed",
@@ -198,10 +194,7 @@ def _marks_one_row(evidence: Evidence, number: Number) -> bool:
 def _missed_tie(column: list[Number], missed: list[Number]) -> Finding:
     text = missed[0].reported.text
     return Finding(
-        check="BOLD",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{text} is bold in one row and not in another",
+        f"{text} is bold in one row and not in another",
         cells=tuple(cell(n.claim) for n in column if n.reported.value == missed[0].reported.value),
         arithmetic=f"{len(missed) + 1} cells print {text}",
         explanations=(Explanation("they differ beyond the printed digits", "", True),),
@@ -277,9 +270,7 @@ def _contradiction(evidence: Evidence, a: Number, b: Number) -> Finding:
     one_table = a.claim.where.table == b.claim.where.table
     drawn = is_drawn(evidence, a) and is_drawn(evidence, b)
     return Finding(
-        check="DIR",
         severity=Severity.ERROR if one_table and drawn else Severity.WARNING,
-        verdict=Verdict.FAIL,
         message=f"{name} is better both ways",
         cells=(cell(a.claim), cell(b.claim)),
         arithmetic=f"higher is better in {a.claim.where}; lower is better in {b.claim.where}",
@@ -293,9 +284,7 @@ def _undirected(untold: dict[str, list[Number]]) -> Finding:
     names = list(dict.fromkeys(untold))
     shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
     return Finding(
-        check="DIR",
         severity=Severity.INFO,
-        verdict=Verdict.FAIL,
         message=f"no arrow and no known direction for: {shown}",
         cells=tuple(cell(numbers[0].claim) for numbers in list(untold.values())[:3]),
         arithmetic=f"{sum(map(len, untold.values()))} bold numbers or printed differences; BOLD did not rank them",
@@ -333,9 +322,7 @@ def precision(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             tally.ok()
             continue
         yield Finding(
-            check="PREC",
             severity=Severity.INFO,
-            verdict=Verdict.FAIL,
             message=f"{number.reported.text} ± {sd.text}: {kind}",
             cells=(cell(number.claim),),
             arithmetic=f"{digits} decimals in the value, {sd.decimals} in the spread",

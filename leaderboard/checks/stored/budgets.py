@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group
-from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
 from leaderboard.checks.registry import on_store, store_check
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, named, ranked_metrics
 
@@ -34,10 +34,7 @@ def cut_short(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
             told = [(r.seed, f"{r.steps_done} of {r.steps_planned} steps") for r in short]
             told += [(r.seed, f"curve ends at step {ends[r.cell_id]} of {latest}") for r in stopped]
             yield Finding(
-                check="DB-INCOMPLETE",
-                severity=Severity.WARNING,
-                verdict=Verdict.FAIL,
-                message=f"{named(group)}: {len(told)} of {len(rows)} finished seeds were cut short",
+                f"{named(group)}: {len(told)} of {len(rows)} finished seeds were cut short",
                 cells=tuple(cell(group, text, seed=seed) for seed, text in told),
                 arithmetic="; ".join(f"seed {seed}: {text}" for seed, text in told),
                 explanations=(Explanation("a rule that stops early", "then say so: the budgets are not equal"),),
@@ -88,10 +85,7 @@ def _unequal(task: str, name: str, budget: Mapping[str, set[int]]) -> Finding:
     low, high = min(map(min, budget.values())), max(map(max, budget.values()))
     shown = {who: " and ".join(map(str, sorted(found))) for who, found in budget.items()}
     return Finding(
-        check="DB-BUDGET",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{task}: {name} from {low} to {high} among initialisers that are compared",
+        f"{task}: {name} from {low} to {high} among initialisers that are compared",
         cells=tuple(Cell(size, task, who, name, f"{who} · {task}") for who, size in shown.items()),
         arithmetic=f"{high} / {low} = {high / low:.3f}",
         explanations=(Explanation("a method that brings its own parameters", "a fact to state", name == "parameters"),),
@@ -158,9 +152,7 @@ def _is_best(evidence: StoreEvidence, group: Group, metric: Metric) -> bool:
 def _chosen(task: str, metric: Metric, severity: Severity, how: str, groups: list[Group]) -> Finding:
     n = sum(len(group.values(metric.name)) for group in groups)
     return Finding(
-        check="DB-TESTSEL",
         severity=severity,
-        verdict=Verdict.FAIL,
         message=f"{task}: {metric.name} is {how} ({n} values)",
         cells=tuple(cell(group, f"{len(group.values(metric.name))} seeds", metric.name) for group in groups[:4]),
         arithmetic="the maximum of T noisy values exceeds their mean, by about σ √(2 ln T) for T independent ones",

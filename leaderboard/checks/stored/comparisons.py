@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group, TaskFacts
-from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
 from leaderboard.checks.registry import on_store, store_check
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, listed, ranked_metrics
 
@@ -48,9 +48,7 @@ def direction(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
 def _contradiction(name: str, ways: Mapping[str, list[str]]) -> Finding:
     told = "; ".join(f"{way} on {listed(tasks)}" for way, tasks in ways.items())
     return Finding(
-        check="DIR",
         severity=Severity.ERROR,
-        verdict=Verdict.FAIL,
         message=f"metric '{name}' has two directions: {told}",
         cells=tuple(Cell(way, tasks[0], column=name, label=f"{tasks[0]} · {name}") for way, tasks in ways.items()),
         arithmetic=told,
@@ -61,10 +59,7 @@ def _contradiction(name: str, ways: Mapping[str, list[str]]) -> Finding:
 
 def _no_direction(task: TaskFacts, metric: Metric, groups: list[Group]) -> Finding:
     return Finding(
-        check="DIR",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{task.name}: no direction for its primary metric '{metric.name}'; nothing is ranked",
+        f"{task.name}: no direction for its primary metric '{metric.name}'; nothing is ranked",
         cells=(cell(groups[0], "none", metric.name),),
         arithmetic=f"with a direction: {listed(other.name for other in ranked_metrics(task))}",
         explanations=(Explanation("another metric was meant", "`primary:` in the task's file names it", True),),
@@ -84,9 +79,7 @@ def _beaten(task: TaskFacts, metric: Metric, groups: list[Group]) -> Finding | N
             continue
         best = max(trained, key=lambda name: sign * trained[name])
         return Finding(
-            check="DIR",
             severity=Severity.INFO,
-            verdict=Verdict.FAIL,
             message=f"{task.name}: '{reference}' ({value:.6g}) is better in {metric.name} than everything trained",
             cells=tuple(cell(group, repr(means[group.initializer]), metric.name) for group in groups),
             arithmetic=f"best mean {trained[best]:.6g} ({best}), {metric.direction} is better",
@@ -144,9 +137,7 @@ def _close(best: Group, second: Group, metric: Metric) -> Finding | None:
     interval = result.interval
     span = f", 95 % interval [{interval.low:.4g}, {interval.high:.4g}]" if interval else ""
     return Finding(
-        check="NOISE",
         severity=Severity.INFO,
-        verdict=Verdict.FAIL,
         message=f"{best.task}: {best.initializer} is not shown to be better than {second.initializer} "
         f"in {metric.name} ({result.n} seeds)",
         cells=tuple(cell(group, f"{mean(group, metric.name):.6g}", metric.name) for group in (best, second)),
@@ -191,10 +182,7 @@ def published(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
 def _differs(group: Group, metric: str, printed: str, where: str, reason: str) -> Finding:
     measured = mean(group, metric)
     return Finding(
-        check="XT-DUP",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{group.initializer} on {group.task}, {metric}: {measured:.6g} measured, {printed} in {where}",
+        f"{group.initializer} on {group.task}, {metric}: {measured:.6g} measured, {printed} in {where}",
         cells=(cell(group, repr(measured), metric), Cell(printed, where, group.initializer, metric)),
         arithmetic=f"{reason} (95 % prediction interval, n = {len(group.values(metric))})",
         explanations=(
@@ -227,9 +215,7 @@ def stale(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
             tally.ok()
             continue
         yield Finding(
-            check="STALE",
             severity=Severity.ERROR,
-            verdict=Verdict.FAIL,
             message=f"{path} is not what the store says now: {moved[0]}",
             cells=(Cell(path.name, str(path)),),
             arithmetic="; ".join(moved[:3]) + (f"; and {len(moved) - 3} more" if len(moved) > 3 else ""),

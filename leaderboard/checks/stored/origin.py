@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmark.identity import canonical_json
 from leaderboard.aggregate import Group
-from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
 from leaderboard.checks.registry import store_check
 from leaderboard.checks.stored.evidence import Row, StoreEvidence, cell, digest, flat, listed, named
 
@@ -97,9 +97,7 @@ def _on_other_data(task: str, name: str, told: str, cells: Made) -> Finding:
     hit = mixed or cells
     inside = f"mixed inside {len(mixed)} mean{'s' * (len(mixed) != 1)}" if mixed else "is not the same in all means"
     return Finding(
-        check="DB-MIXENV",
         severity=Severity.ERROR,
-        verdict=Verdict.FAIL,
         message=f"{name} {inside} of {task}: content {told}",
         cells=tuple(found for group, made in hit[:4] for found in _sides(group, made, name)),
         arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}",
@@ -131,10 +129,7 @@ def _mixed(groups: Made, parts: frozenset[frozenset[str]], names: list[str]) -> 
     told = "; ".join(f"{name} {_values(name, [facts for _, c in hit for facts in c.values()])}" for name in names)
     first = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
     return Finding(
-        check="DB-MIXENV",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{first} mixed inside {len(hit)} mean{'s' * (len(hit) != 1)}: {told}",
+        f"{first} mixed inside {len(hit)} mean{'s' * (len(hit) != 1)}: {told}",
         cells=tuple(found for group, cells in hit[:4] for found in _sides(group, cells, names[0])),
         arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}",
         explanations=(
@@ -167,9 +162,7 @@ def _uncommitted(evidence: StoreEvidence) -> Iterator[Finding]:
     if dirty and len(dirty) == len(rows):
         commits = sorted({made_with(row).get("commit", "") for row in dirty})
         yield Finding(
-            check="DB-MIXENV",
             severity=Severity.INFO,
-            verdict=Verdict.FAIL,
             message=f"all {len(rows)} cells were made from uncommitted changes on {listed(commits)}: "
             "no commit tells which code ran",
             pattern="uncommitted changes",
@@ -235,10 +228,7 @@ def _other_numbers(group: Group, seed: int, versions: Versions, worst: tuple[str
     stacks = list(dict.fromkeys(row.execution for row, _ in versions))
     values = [(row.attempt_id, repr(finals.get(metric))) for row, finals in versions]
     return Finding(
-        check="DB-NONDET",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{named(group)}, seed {seed}: {len(versions)} attempts at one cell, {metric} differs",
+        f"{named(group)}, seed {seed}: {len(versions)} attempts at one cell, {metric} differs",
         cells=tuple(cell(group, f"{value} (attempt {attempt})", metric, seed) for attempt, value in values),
         arithmetic=f"{metric}: {' and '.join(value for _, value in values)}, relative {distance:.2g}",
         explanations=(
@@ -287,9 +277,7 @@ def _drift(task: str, initializer: str, versions: list[list[Row]], used: set[str
     inside = [rows for rows in versions if any(row.cell_id in used for row in rows)]
     mixed_up = len(inside) > 1
     return Finding(
-        check="DB-SPECDRIFT",
         severity=Severity.ERROR if mixed_up else Severity.WARNING,
-        verdict=Verdict.FAIL,
         message=f"{what} has {len(versions)} specs in this store: {told}",
         cells=tuple(
             Cell(f"{len(rows)} cells", task, initializer or "*", label=" · ".join(filter(None, (initializer, task))))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from leaderboard.aggregate import Group, SeedResult, TaskFacts
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally
 from leaderboard.checks.registry import on_store, store_check
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, listed, named, ranked_metrics
 
@@ -46,9 +46,7 @@ def _not_finite(group: Group, hit: Mapping[str, list[SeedResult]]) -> Finding:
     metric, worst = max(hit.items(), key=lambda item: len(item[1]))
     n, planned = len(group.values(metric)), len(group.seeds)
     return Finding(
-        check="DB-NONFINITE",
         severity=Severity.ERROR,
-        verdict=Verdict.FAIL,
         message=f"{named(group)}: {len(worst)} of {planned} seeds diverged; any mean of {metric} is over {n}",
         cells=tuple(cell(group, r.finals.get(metric, r.status), metric, r.seed) for r in worst),
         arithmetic=f"failure rate {len(worst)}/{planned} = {100 * len(worst) / planned:.0f} % ({listed(hit)})",
@@ -92,9 +90,7 @@ def _lost(task: TaskFacts, groups: list[Group], gaps: Mapping[str, Counter[str]]
         reasons.update(statuses)
     told = ", ".join(f"{count} {status}" for status, count in reasons.most_common())
     return Finding(
-        check="DB-N",
         severity=Severity.ERROR if over and unequal else Severity.WARNING,
-        verdict=Verdict.FAIL,
         message=f"{task.name}: {told} of {sum(len(g.seeds) for g in groups)} planned cells; "
         + ("rows stand on unequal n" if unequal else "every row lost as many seeds"),
         cells=tuple(cell(g, f"n = {n[g.initializer]} of {len(g.seeds)}") for g in groups if g.initializer in gaps),
@@ -149,9 +145,7 @@ def _copies(task: TaskFacts, group: Group) -> list[list[SeedResult]]:
 def _twice(group: Group, seeds: list[int]) -> Finding:
     shown = [result for result in group.seeds if result.seed in seeds]
     return Finding(
-        check="DB-DUPSEED",
         severity=Severity.ERROR,
-        verdict=Verdict.FAIL,
         message=f"{named(group)}: seed {listed(seeds)} stands twice in one mean",
         cells=tuple(cell(group, f"cell {result.cell_id[:12]}", seed=result.seed) for result in shown),
         arithmetic=f"{len(group.seeds)} cells, {len({r.seed for r in group.seeds})} different seeds",
@@ -165,9 +159,7 @@ def _equal(task: TaskFacts, group: Group, results: list[SeedResult]) -> Finding:
     metric = next(name for name, value in results[0].finals.items() if continuous(task, name, value))
     value = results[0].finals[metric]
     return Finding(
-        check="DB-DUPSEED",
         severity=Severity.ERROR,
-        verdict=Verdict.FAIL,
         message=f"{named(group)}: seeds {listed(r.seed for r in results)} agree to the last bit in all "
         f"{len(results[0].finals)} metrics: is the seed used?",
         cells=tuple(cell(group, repr(value), metric, result.seed) for result in results),
@@ -197,10 +189,7 @@ def single(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
         alone += lonely
     if alone:
         yield Finding(
-            check="SINGLE",
-            severity=Severity.WARNING,
-            verdict=Verdict.FAIL,
-            message=f"{len(alone)} rows stand on one seed each: {listed(map(named, alone))}",
+            f"{len(alone)} rows stand on one seed each: {listed(map(named, alone))}",
             cells=tuple(cell(group, "n = 1") for group in alone),
             arithmetic="s² = Σ (x − x̄)² / (n − 1) is 0/0 at n = 1: no gap to these rows has an error bar",
             pattern="single seeds",

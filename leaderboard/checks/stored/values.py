@@ -8,7 +8,7 @@ from statistics import median
 
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group, SeedResult, TaskFacts
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally
 from leaderboard.checks.registry import on_store, store_check
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, named
 from leaderboard.checks.stored.seeds import continuous
@@ -68,10 +68,7 @@ def _mixed_scale(metric: Metric, found: Sequence[tuple[Group, int, float]], larg
     group, seed, value = found[0]
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return Finding(
-        check="DOMAIN",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{named(group)}, seed {seed}{more}: {metric.name} = {value:.6g} among values "
+        f"{named(group)}, seed {seed}{more}: {metric.name} = {value:.6g} among values "
         f"from {min(large):.6g} to {max(large):.6g}, declared in percent",
         cells=tuple(cell(g, repr(x), metric.name, s) for g, s, x in found),
         arithmetic=f"100 × {value:.6g} = {100 * value:.6g}",
@@ -96,9 +93,7 @@ def _range(group: Group, metric: Metric, outside: Sequence[SeedResult]) -> Findi
     low = "−∞" if metric.lower is None else f"{metric.lower:g}"
     high = "∞" if metric.upper is None else f"{metric.upper:g}"
     return Finding(
-        check="DOMAIN",
         severity=Severity.ERROR,
-        verdict=Verdict.FAIL,
         message=f"{named(group)}: {metric.name} = {value!r} lies outside [{low}, {high}] ({len(outside)} seeds)",
         cells=tuple(cell(group, repr(r.finals[metric.name]), metric.name, r.seed) for r in outside),
         arithmetic=f"{value!r} is not in [{low}, {high}], declared in {metric.unit}",
@@ -144,10 +139,7 @@ def _pairs(task: TaskFacts) -> list[tuple[str, str]]:
 def _perplexity(group: Group, result: SeedResult, loss: tuple[str, float], ppl: tuple[str, float]) -> Finding:
     implied, bits = math.exp(loss[1]), 2 ** loss[1]
     return Finding(
-        check="PPL",
-        severity=Severity.WARNING,
-        verdict=Verdict.FAIL,
-        message=f"{named(group)}, seed {result.seed}: {ppl[0]} {ppl[1]:.6g}, e^{loss[0]} = {implied:.6g}",
+        f"{named(group)}, seed {result.seed}: {ppl[0]} {ppl[1]:.6g}, e^{loss[0]} = {implied:.6g}",
         cells=(cell(group, repr(loss[1]), loss[0], result.seed), cell(group, repr(ppl[1]), ppl[0], result.seed)),
         arithmetic=f"exp({loss[1]!r}) = {implied!r}; stored {ppl[1]!r}, ratio {ppl[1] / implied:.6f}",
         explanations=(
@@ -188,9 +180,7 @@ def _saturated(task: TaskFacts, metric: Metric, value: float) -> bool:
 def _constant(task: TaskFacts, group: Group, metric: Metric, value: float, n: int) -> Finding:
     sure = continuous(task, metric.name, value)
     return Finding(
-        check="SD-ZERO",
         severity=Severity.WARNING if sure else Severity.INFO,
-        verdict=Verdict.FAIL,
         message=f"{named(group)}: {metric.name} is {value!r} on all {n} seeds",
         cells=(cell(group, repr(value), metric.name),),
         arithmetic=f"s = 0 over n = {n}",
@@ -259,9 +249,7 @@ def _outliers(found: Sequence[tuple[Group, str, float, str]], tested: Sequence[i
     if threshold == DEFAULT:
         message += f"; by chance about {expected:.0f} of {len(tested)} rows would"
     return Finding(
-        check="OUTLIER",
         severity=Severity.INFO,
-        verdict=Verdict.FAIL,
         message=message,
         cells=tuple(cell(g, repr(x), name, _seed(g, name, x)) for g, name, x, _ in found),
         arithmetic="; ".join(f"{named(g)} {told}, {_means(g, name, x)}" for g, name, x, told in found[:3]),
