@@ -13,7 +13,7 @@ from initializers.mask import Mask
 if TYPE_CHECKING:
     import torch
 
-    from benchmark.task import Task
+    from initializers.pattern import Patterned
 
 
 @initializer("hadamard")
@@ -44,6 +44,6 @@ class Hadamard(Mask):
         for attention in attentions(model):
             attention.renormalize = self.renormalize
 
-    def _allowed(self, task: Task, layer: int, head: int, total: int) -> torch.Tensor:
+    def _allowed(self, task: Patterned, layer: int, head: int, total: int) -> torch.Tensor:
         allowed = super()._allowed(task, layer, head, total)
         return allowed | ~allowed.any(dim=1, keepdim=True)

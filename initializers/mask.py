@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
-from benchmark.initializer import Context, Initializer, ParameterRule, PriorMode
+from benchmark.identity import stream
+from benchmark.initializer import Context, ParameterRule, PriorMode
 from benchmark.registry import initializer
+from initializers.pattern import EncodesPattern, Patterned
 
 if TYPE_CHECKING:
     import torch
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @initializer("mask")
-class Mask(Initializer):
+class Mask(EncodesPattern):
     """M = `open` where the task's pattern lets query i attend to key j, `close` elsewhere; logits get φ(M).
 
     arXiv 2608.00418 §4.1 with φ = log σ; ±10 on the Boolean tasks (Table 7), ±5 in arithmetic (Table 8). The contrast
@@ -56,9 +58,7 @@ class Mask(Initializer):
 
     def unsupported(self, task: Task) -> str | None:
         """A constant mask fits every task; any other needs a pattern."""
-        if self.open == self.close or task.has_pattern():
-            return None
-        return "the task has no interaction pattern"
+        return None if self.open == self.close else super().unsupported(task)
 
     def prior_mode(self) -> PriorMode:
         """As given by `mode`."""
@@ -81,12 +81,17 @@ class Mask(Initializer):
 
         from benchmark.nn.attention import attentions
 
+        task = context.task if self.open == self.close else self.encoded(context.task)
         for layer, attention in enumerate(attentions(model)):
             for head in range(attention.heads):
-                allowed = self._allowed(context.task, layer, head, attention.tokens)
+                allowed = self._allowed(task, layer, head, attention.tokens)
                 attention.prior[head] = torch.where(allowed.to(attention.prior.device), self.open, self.close)
+            if self.mistakes and self.mistakes.normal:
+                generator = torch.Generator().manual_seed(stream(self.mistakes.seed, f"normal:{layer}"))
+                noise = torch.randn(attention.prior.shape, generator=generator)
+                attention.prior.add_(self.mistakes.normal * noise.to(attention.prior.device))
 
-    def _allowed(self, task: Task, layer: int, head: int, total: int) -> torch.Tensor:
+    def _allowed(self, task: Patterned, layer: int, head: int, total: int) -> torch.Tensor:
         """Open entries over all tokens, bool (N, N) with CLS tokens first; all False means neutral."""
         import torch
 

@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from torch import nn
 
     from benchmark.task import Task
+    from initializers.pattern import Patterned
 
 PseudoInput = Literal["layer_norm", "raw"]
 """The positions P after a LayerNorm without gain (arXiv 2505.19985 Algorithm 1, arXiv 2404.01139), or P itself."""
 
 
-def patterns(task: Task) -> torch.Tensor:
+def patterns(task: Patterned) -> torch.Tensor:
     """The task's pattern of every layer and head, float (L, H, N, N), 0 or 1, over the input tokens without CLS."""
     import torch
 

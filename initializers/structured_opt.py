@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from benchmark.initializer import Context, Initializer
+from benchmark.initializer import Context
 from benchmark.registry import initializer
+from initializers.pattern import EncodesPattern
 from initializers.pseudo_input import PseudoInput
 
 if TYPE_CHECKING:
     import torch
 
-    from benchmark.task import Task
-
 
 @initializer("structured_opt")
-class StructuredOpt(Initializer):
+class StructuredOpt(EncodesPattern):
     """Minimise the mean square of softmax(scale · P W_Qᵀ W_K Pᵀ) − H over W_Q and W_K, before training starts.
 
     Zheng et al.: arXiv 2404.01139 (osiriszjq/structured_init@48b59c3:timm/models/vision_transformer.py) takes the
@@ -40,17 +39,13 @@ class StructuredOpt(Initializer):
     scale: float | None = Field(default=None, gt=0)
     """Factor on the logits while optimising; d^-1/2, as in the model, when absent."""
 
-    def unsupported(self, task: Task) -> str | None:
-        """It needs a pattern."""
-        return None if task.has_pattern() else "the task has no interaction pattern"
-
     def apply(self, model: torch.nn.Module, context: Context) -> None:
         """Set `query` and `key` of every layer and head."""
         from benchmark.nn.attention import attentions
         from initializers.pseudo_input import patterns, pseudo_input
 
         layers = attentions(model)
-        targets = patterns(context.task).flatten(0, 1)  # (L·H, N, N)
+        targets = patterns(self.encoded(context.task)).flatten(0, 1)  # (L·H, N, N)
         targets = targets / targets.sum(dim=-1, keepdim=True).clamp_min(1)
         positions = pseudo_input(model, context.task, self.pseudo_input)
         query, key = _uniform(layers[0].heads, layers[0].head_dim, len(targets), positions.shape[1], context.generator)

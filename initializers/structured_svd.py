@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from benchmark.initializer import Context, Initializer
+from benchmark.initializer import Context
 from benchmark.registry import initializer
+from initializers.pattern import EncodesPattern
 
 if TYPE_CHECKING:
     import torch
 
-    from benchmark.task import Task
-
 
 @initializer("structured_svd")
-class StructuredSvd(Initializer):
+class StructuredSvd(EncodesPattern):
     """Make P W_Qᵀ W_K Pᵀ proportional to the task's pattern at the pseudo-input P, at rank d.
 
     Zheng et al., arXiv 2505.19985 Algorithm 1, in the variant of
@@ -41,16 +40,12 @@ class StructuredSvd(Initializer):
     rank: Literal["released", "numerical"] = "numerical"
     """Where the pseudo-inverse is cut: at d whatever is there, or at the numerical rank and d."""
 
-    def unsupported(self, task: Task) -> str | None:
-        """It needs a pattern."""
-        return None if task.has_pattern() else "the task has no interaction pattern"
-
     def apply(self, model: torch.nn.Module, context: Context) -> None:
         """Set `query` and `key` of every layer and head."""
         from benchmark.nn.attention import attentions
         from initializers.pseudo_input import patterns, pseudo_input
 
-        targets = patterns(context.task)
+        targets = patterns(self.encoded(context.task))
         positions = pseudo_input(model, context.task, "layer_norm")
         for attention, layer in zip(attentions(model), targets, strict=True):
             inverse = pseudo_inverse(positions, attention.head_dim, exact=self.rank == "numerical")
