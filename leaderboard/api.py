@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmark.errors import UsageError
+from leaderboard.axes import along
 from leaderboard.digest import Stamp, moved, read_stamps
 from leaderboard.reading import load_grid
 from leaderboard.render import render
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 ALL_METRICS = Selection(metrics=("*",))
 
 
+def tables_of(grid: Grid, selection: Selection | None, published: PublishedLookup | None = None) -> Leaderboard:
+    """The tables of a grid, along an axis where the selection names one. Raises UsageError for what is not there."""
+    board = build(grid, selection, published)
+    return along(board, selection.axis) if selection and selection.axis else board
+
+
 def make_leaderboard(
     store: Store,
     experiment: LoadedExperiment | None = None,
@@ -32,7 +39,7 @@ def make_leaderboard(
 ) -> Leaderboard:
     """The tables of an experiment or a part of it, of the last run without one. Raises StoreError, UsageError."""
     grid = load_grid(store, experiment, profile, plugins, part)
-    return build(grid, selection, published_numbers(grid))
+    return tables_of(grid, selection, published_numbers(grid))
 
 
 def render_leaderboard(
@@ -92,4 +99,4 @@ def _check(stamp: Stamp, untouched: bool, grid: Grid, path: Path) -> list[str]:
         )
     if stamp.selection is None:
         return moved(stamp, untouched, build(grid, ALL_METRICS))
-    return moved(stamp, untouched, build(grid, Selection.from_json(stamp.selection)))
+    return moved(stamp, untouched, tables_of(grid, Selection.from_json(stamp.selection)))

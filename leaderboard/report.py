@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.errors import UsageError
 from benchmark.wording import reason_of
 from leaderboard.api import published_numbers
+from leaderboard.axes import axes, series
 from leaderboard.compare import Report as Comparison
 from leaderboard.compare import Terms, across_questions, compare_with_baseline
 from leaderboard.reading import curves, last_run, load_grid
@@ -40,15 +41,17 @@ LISTED = 50
 
 @dataclass(frozen=True)
 class Chart:
-    """One metric of one task over training."""
+    """One metric of one task over training, or along an axis of a grid."""
 
     task: str
     metric: str
     series: tuple[Series, ...]
+    across: str = "optimiser step"
+    """What runs along the horizontal axis."""
 
     def svg(self) -> str:
         """Inline SVG."""
-        return line_chart(self.series, self.task, "optimiser step", self.metric)
+        return line_chart(self.series, self.task, self.across, self.metric)
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def make_page(
     return Page(
         board,
         comparisons(grid, board, selection or Selection(), baseline, fdr),
-        charts(points, grid, board),
+        (*axis_charts(grid, board), *charts(points, grid, board)),
         solved(grid, board, points),
         findings,
         checked,
@@ -182,6 +185,17 @@ def charts(points: Curves, grid: Grid, board: Leaderboard) -> tuple[Chart, ...]:
         if any(each.points for each in series):
             found.append(Chart(task, followed, tuple(each for each in series if each.points)))
     return tuple(found)
+
+
+def axis_charts(grid: Grid, board: Leaderboard) -> tuple[Chart, ...]:
+    """A chart for each column of the board and each axis of numbers that its arms lie on."""
+    columns = {(column.task, column.metric.name): column for table in board.tables for column in table.columns}
+    return tuple(
+        Chart(column.task, column.metric.title, tuple(lines), axis)
+        for axis in axes(grid.initializers)
+        for column in columns.values()
+        if (lines := series(grid, column, axis))
+    )
 
 
 def _followed(metric: str, names: Collection[str]) -> str | None:

@@ -139,12 +139,20 @@ class Selection:
     scale: Scale | None = None
     """Scale of every test; each metric's own when absent."""
     alpha: float = 0.05
+    axis: str | None = None
+    """Axis of a grid whose values are columns; arms are rows when absent."""
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Selection:
         """The selection a stamp holds."""
         globs = {name: tuple(stored[name]) for name in ("metrics", "tasks", "initializers")}
-        return cls(**globs, published=stored["published"], scale=stored["scale"], alpha=stored["alpha"])
+        return cls(
+            **globs,
+            published=stored["published"],
+            scale=stored["scale"],
+            alpha=stored["alpha"],
+            axis=stored.get("axis"),
+        )
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", 
 @filter_options()
 @profile_option()
 @seeds_option()
+@click.option("--axis", metavar="NAME", help="Columns by the values of this axis of a grid, a table for each metric.")
 @click.option("--show-values", is_flag=True, help="Every seed's value beside the mean.")
 @click.option("--no-published", is_flag=True, help="Leave published numbers out.")
 @click.option(
@@ -63,6 +64,7 @@ def command(
     initializer: tuple[str, ...],
     profile: str | None,
     seeds: tuple[int, ...] | None,
+    axis: str | None,
     show_values: bool,
     no_published: bool,
     scale: str | None,
@@ -85,7 +87,7 @@ def command(
     experiment = load_spec(spec, profile, seeds, plugin)
     if check is not None:
         return run_check(check, opened, experiment, profile, plugin)
-    selection = Selection(metric, task, initializer, not no_published, scale, alpha)  # type: ignore[arg-type]
+    selection = Selection(metric, task, initializer, not no_published, scale, alpha, axis)  # type: ignore[arg-type]
     board = make_leaderboard(opened, experiment, profile=profile, plugins=plugin, selection=selection)
     show(board, chosen_format(format, as_json, output), output, show_values)
     for warning in opened.warnings:

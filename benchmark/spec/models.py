@@ -101,6 +101,9 @@ class InitializerSpec(Parameters):
         return self.initializer
 
 
+AxisValues = Annotated[list[Any] | dict[str, ParameterMap], Field(min_length=1)]
+
+
 class Selected(Parameters):
     """A task or an initialiser of an experiment; a bare name is short for `{name: ...}`."""
 
@@ -110,6 +113,10 @@ class Selected(Parameters):
     """Name in tables and in the store, needed when one spec is used with several parameters."""
     parameters: ParameterMap = Field(default_factory=dict)
     """Laid over the spec's parameters, key by key."""
+    grid: dict[Name, AxisValues] = Field(default_factory=dict)
+    """Axis → its values; every combination is an arm of its own, shown as `mask[contrast=5]`. A list holds values of
+    the parameter the axis is called by (dots lead into mappings: `optimizer.learning_rate`); a mapping has, for each
+    value, the parameters it stands for: `contrast: {"5": {open: 5, close: -5}}`."""
 
     @property
     def shown(self) -> str:

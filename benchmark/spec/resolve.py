@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +20,9 @@ from benchmark.spec.models import Experiment, InitializerSpec, Override, Selecte
 from benchmark.spec.problems import hint, validated
 from benchmark.spec.source import Node, load_source, merged, parse, read_file
 from benchmark.task import Task
+
+MOST_ARMS = 200
+"""Arms that one grid is expanded into; more is rather a slip than a wish."""
 
 Spec = TypeVar("Spec", TaskSpec, InitializerSpec)
 
@@ -147,12 +152,33 @@ class Resolver:
             selected, _ = validated(Selected, element, key)  # its problems are those of the whole experiment
             if selected is None:
                 continue
-            if selected.shown in seen:
-                message = f"'{selected.shown}' is listed twice in {key}; give one of them another name with 'as'"
-                self.note(node.mark, message, ("first listed here", seen[selected.shown]))
-                continue
-            seen[selected.shown] = node.mark
-            found.append((selected, element))
+            for arm, tree in self.arms(selected, element):
+                if arm.shown in seen:
+                    message = f"'{arm.shown}' is listed twice in {key}; give one of them another name with 'as'"
+                    self.note(node.mark, message, ("first listed here", seen[arm.shown]))
+                    continue
+                seen[arm.shown] = node.mark
+                found.append((arm, tree))
+        return found
+
+    def arms(self, selected: Selected, node: Node) -> list[tuple[Selected, Node]]:
+        """One for each combination of the values on its axes; itself without axes."""
+        axes = [(axis, points(axis, values)) for axis, values in (node.child("grid") or node).items()]
+        if not selected.grid:
+            return [(selected, node)]
+        count = math.prod(len(values) for _, values in axes)
+        if count > MOST_ARMS:
+            self.note(node.mark, f"the grid of '{selected.shown}' has {count} arms; at most {MOST_ARMS} are expanded")
+            return []
+        found = []
+        for combination in product(*(values for _, values in axes)):
+            at = ",".join(f"{axis}={label}" for (axis, _), (label, _) in zip(axes, combination, strict=True))
+            tree = node.child("parameters")
+            for _, parameters in combination:
+                tree = merged(tree, parameters)
+            arm = selected.model_copy(update={"display": f"{selected.shown}[{at}]", "grid": {}})
+            kept = {key: value for key, value in node.items() if key not in ("parameters", "grid")}
+            found.append((arm, Node(node.mark, {**kept, **({"parameters": tree} if tree else {})}, node.keys)))
         return found
 
     def joined(
@@ -372,6 +398,29 @@ def beside(kind: Kind, family: str, path: Path) -> str:
         if (kind, family) in names_in(python.read_text(encoding="utf-8", errors="replace")):
             return f"; {shown_path(python)} registers it: add --plugin {shown_path(python)}"
     return ""
+
+
+def points(axis: str, values: Node) -> list[tuple[str, Node]]:
+    """Label and parameters of each value on an axis."""
+    if isinstance(values.value, dict):
+        return list(values.items())
+    *outer, last = axis.split(".")
+    found = []
+    for value in values.elements():
+        tree = Node(value.mark, {last: value}, {last: value.mark})
+        for key in reversed(outer):
+            tree = Node(value.mark, {key: tree}, {key: value.mark})
+        found.append((label(value.plain()), tree))
+    return found
+
+
+def label(value: Any) -> str:
+    """A value in the name of an arm: `0.001`, `true`, `0+1`."""
+    if isinstance(value, list):
+        return "+".join(map(label, value))
+    if isinstance(value, dict):
+        return "+".join(f"{key}:{label(item)}" for key, item in value.items())
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def name_mark(node: Node) -> Mark:

@@ -207,3 +207,34 @@ def test_specs_beside_the_experiment_are_found(project):
     project("far/away.yaml", f"experiment: away\nplugins: {TOY}\ntasks: near\ninitializers: plain\n")
     project("far/near.yaml", "task: near\nfamily: toy\nparameters: {size: 6}\n")
     assert load_experiment("far/away.yaml").task("near").task.size == 6
+
+
+def test_a_grid_is_expanded_into_named_arms_with_their_parameters(project):
+    project("specs/grid.yaml", (
+        f"experiment: grid\nplugins: {TOY}\n"
+        "tasks:\n  - {name: toy, grid: {optimizer.learning_rate: [0.1, 1e-3]}}\n"
+        "initializers:\n  - {name: plain, as: p, grid: {strength: {weak: {gain: 0.5}, both: {gain: 2, layers: [0, 1]}},"
+        " layers: [[], [0, 1]]}}\n"
+    ))  # fmt: skip
+    loaded = load_experiment("specs/grid.yaml")
+    assert [task.name for task in loaded.tasks] == [
+        "toy[optimizer.learning_rate=0.1]", "toy[optimizer.learning_rate=0.001]",
+    ]  # fmt: skip
+    assert [task.task.optimizer.learning_rate for task in loaded.tasks] == [0.1, 1e-3]
+    arms = {one.name: next(iter(one.by_task.values())) for one in loaded.initializers}
+    assert list(arms) == [
+        "p[strength=weak,layers=]", "p[strength=weak,layers=0+1]", "p[strength=both,layers=]",
+        "p[strength=both,layers=0+1]",
+    ]  # fmt: skip
+    assert [(arm.gain, arm.layers) for arm in arms.values()] == [
+        (0.5, ()), (0.5, (0, 1)), (2.0, ()), (2.0, (0, 1)),
+    ]  # fmt: skip
+
+
+def test_a_grid_of_too_many_arms_is_refused_before_it_is_expanded(project):
+    axes = ", ".join(f"{axis}: [{', '.join(map(str, range(10)))}]" for axis in ("a", "b", "c"))
+    project("specs/grid.yaml", (
+        f"experiment: grid\ntasks: toy\ninitializers: [{{name: plain, grid: {{{axes}}}}}]\n"
+    ))  # fmt: skip
+    with pytest.raises(InvalidSpecError, match="the grid of 'plain' has 1000 arms; at most 200 are expanded"):
+        load_experiment("specs/grid.yaml", plugins=[TOY])
