@@ -15,7 +15,7 @@ from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.execution.audit import Comparison
-    from benchmark.execution.pool import Settings
+    from benchmark.execution.execute import Settings
     from benchmark.records import CellRecord
     from benchmark.store import Store
 
@@ -103,7 +103,7 @@ def train_again(
 
 def make_settings(options: dict[str, Any]) -> Settings:
     """Execution settings; device, mode and threads are those of the stored cells."""
-    from benchmark.execution.pool import Settings, default_threads, default_workers
+    from benchmark.execution.execute import Settings, default_threads, default_workers
     from benchmark.registry import Registry
     from benchmark.store import new_run_id
 

@@ -16,7 +16,7 @@ from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
-    from benchmark.execution.pool import Settings
+    from benchmark.execution.execute import Settings
     from benchmark.execution.progress import Screen
     from benchmark.execution.run import RunResult
     from benchmark.plan import Plan
@@ -189,7 +189,7 @@ def reasons(plan: Plan) -> list[tuple[str, int]]:
 
 def nothing_to_do(plan: Plan, store: Store, say: Speaker) -> ExitCode:
     """The second run."""
-    from benchmark.execution.pool import Execution
+    from benchmark.execution.execute import Execution
     from benchmark.execution.run import RunResult, experiment_cells, note_idle_run, what_is_missing
 
     reused = len(plan.with_action("reuse"))
@@ -226,7 +226,7 @@ def train(plan: Plan, todo: Sequence[Cell], store: Store, say: Speaker, options:
 def make_settings(plan: Plan, options: dict[str, Any]) -> Settings:
     """Execution settings from the command line."""
     from benchmark.execution.devices import resolve_device
-    from benchmark.execution.pool import Settings, default_threads, default_workers
+    from benchmark.execution.execute import Settings, default_threads, default_workers
     from benchmark.store import new_run_id
     from benchmark.train.mode import Mode
 

@@ -16,8 +16,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from benchmark.errors import PluginError, UsageError
+from benchmark.execution.execute import Settings
 from benchmark.execution.job import Job
-from benchmark.execution.pool import Settings
 from benchmark.records import CellRecord
 from benchmark.train.mode import Mode
 from benchmark.wording import reason_of

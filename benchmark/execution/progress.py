@@ -39,12 +39,12 @@ class Screen:
         """Nothing to put away."""
 
     def deciding(self, shapes: int) -> None:
-        """See `benchmark.execution.pool.Listener`."""
+        """See `benchmark.execution.execute.Listener`."""
         self._measured = True  # and what pays compiled is compiled by now
         self.note(f"Measuring which way of execution pays for {counted(shapes, 'shape')} of model")
 
     def dispatching(self, stacks: Sequence[Stack]) -> None:
-        """See `benchmark.execution.pool.Listener`."""
+        """See `benchmark.execution.execute.Listener`."""
         if not self.board.over:
             self.board.start_clock()
         modes = Counter(stack.mode.name for stack in stacks)
@@ -55,7 +55,7 @@ class Screen:
             self.note("Compiling first, unless it was done before: up to two minutes for each shape of model")
 
     def ended(self, outcome: Outcome) -> None:
-        """See `benchmark.execution.pool.Listener`."""
+        """See `benchmark.execution.execute.Listener`."""
         self.board.note_left(outcome)
         for count, word in ((len(outcome.already), "finished"), (len(outcome.elsewhere), "being trained")):
             if count:
@@ -78,13 +78,13 @@ class Brief:
         self._stacks, self._ended, self._write = stacks, 0, write
 
     def deciding(self, shapes: int) -> None:
-        """See `benchmark.execution.pool.Listener`."""
+        """See `benchmark.execution.execute.Listener`."""
 
     def dispatching(self, stacks: Sequence[Stack]) -> None:
-        """See `benchmark.execution.pool.Listener`."""
+        """See `benchmark.execution.execute.Listener`."""
 
     def ended(self, outcome: Outcome) -> None:
-        """See `benchmark.execution.pool.Listener`."""
+        """See `benchmark.execution.execute.Listener`."""
         self._ended += 1
         counts = Counter(ended.status for ended in outcome.ended)
         listed = ", ".join(f"{count} {status}" for status, count in counts.items()) or "nothing trained"
@@ -208,7 +208,7 @@ class Live(Screen):
         self._live.stop()
 
     def dispatching(self, stacks: Sequence[Stack]) -> None:
-        """See `benchmark.execution.pool.Listener`."""
+        """See `benchmark.execution.execute.Listener`."""
         super().dispatching(stacks)
         self._doing = "Training"
 

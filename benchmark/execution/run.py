@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import ExitCode
-from benchmark.execution.pool import Execution, Listener, Settings, execute, train_jobs
+from benchmark.execution.execute import Execution, Listener, Settings, execute, train_jobs
 from benchmark.execution.provenance import environment, without_home
 from benchmark.plan import Selection
 from benchmark.store import RunRecord, new_run_id

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmark.execution import pool
-from benchmark.execution.pool import Listener, Settings, decide_modes, mode_key
+from benchmark.execution import execute
+from benchmark.execution.execute import Listener, Settings, decide_modes, mode_key
 from benchmark.store import Store
 from benchmark.train.grouping import shape_key
 
@@ -27,6 +27,6 @@ def test_the_decision_of_a_run_that_was_faster_holds_here_too(toy_cells, tmp_pat
         store.decide_execution(mode_key(key, settings), {"mode": "stack:4", "reason": "the other was faster"})
         yield 0, {"mode": "alone", "reason": "measured here"}
 
-    monkeypatch.setattr(pool, "dispatched", measured)
+    monkeypatch.setattr(execute, "dispatched", measured)
     assert decide_modes(cells, store, settings, told)[key].name == "stack:4"
     assert [note.split(": ")[1] for note in told.notes] == ["the other was faster"]

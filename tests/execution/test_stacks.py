@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmark.execution.pool import Settings, longest_first, mode_key
+from benchmark.execution.execute import Settings, longest_first, mode_key
 from benchmark.execution.stacks import Stack, form_stacks
 from benchmark.train.grouping import shape_key
 from benchmark.train.mode import Mode
