@@ -103,17 +103,17 @@ def train_again(
 
 def make_settings(options: dict[str, Any]) -> Settings:
     """Execution settings; device, mode and threads are those of the stored cells."""
-    from benchmark.execution.execute import Settings, default_threads, default_workers
+    from benchmark.backends.contract import Wanted
+    from benchmark.backends.local import Local
+    from benchmark.execution.execute import Settings
     from benchmark.registry import Registry
     from benchmark.store import new_run_id
 
     registry = Registry.discover()
     common.add_plugins(registry, options["plugin"])
-    workers = options["workers"] or default_workers("cpu")
     return Settings(
         run_id=new_run_id(),
-        workers=workers,
-        threads=default_threads(workers),
+        backend=Local(None, Wanted(options["workers"], "cpu")),
         cell_seconds=options["cell_timeout"],
         plugins=registry.plugin_files,
         purpose="rerun",

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchmark.cli import common
-from benchmark.errors import ExitCode, StoreError
+from benchmark.errors import ExitCode, StoreError, UsageError
 from benchmark.wording import counted
 
 if TYPE_CHECKING:
+    from benchmark.backends.contract import Backend, Options
     from benchmark.cell import Cell
     from benchmark.execution.execute import Settings
     from benchmark.execution.progress import Screen
@@ -23,22 +24,53 @@ if TYPE_CHECKING:
     from benchmark.store import Store
 
 
+FILE_OPTIONS = "benchmark.backend_options"
+
+
+def use_profile_file(context: click.Context, _: click.Parameter, path: Path | None) -> None:
+    """Take the `execution:` block of the user's file for the defaults of this command's options."""
+    from benchmark.execution.profile import load_profile
+
+    defaults, backend_options = load_profile(path)
+    context.default_map = {**(context.default_map or {}), **defaults}
+    context.meta[FILE_OPTIONS] = {defaults.get("backend", "local"): backend_options}
+
+
 def execution_options() -> common.Option[Any]:
-    """How cells are executed: `workers`, `device`, `execution`, `backend`, `cell_timeout`."""
+    """How cells are executed, wherever: each option but the first two may stand in the user's own file."""
     options = [
+        click.option(
+            "--profile-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.yaml", is_eager=True,
+            expose_value=False, callback=use_profile_file,
+            help="File whose `execution:` block holds defaults of these options  [default: ~/.config/initbench.yaml]",
+        ),
+        click.option(
+            "--backend-option", multiple=True, metavar="NAME=VALUE",
+            help="Option of the backend, see docs/cluster.md (repeatable).",
+        ),
         click.option("--workers", type=click.IntRange(min=1), help="Stacks trained at once  [default: cores, or GPUs]"),
-        click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:<number>."),
+        click.option(
+            "--device", "--devices", "device", default="auto", show_default=True,
+            help="auto, cpu, cuda, or GPUs by number: cuda:0,cuda:1.",
+        ),
         click.option(
             "--execution", default="auto", show_default=True, metavar="MODE",
             help="auto (measured once per shape and kept), alone, compiled, stack:N or compiled-stack:N.",
         ),
         click.option(
-            "--backend", default="threading", show_default=True,
-            help="joblib backend that hands out stacks: threading, loky, sequential, dask, ray.",
+            "--backend", default="local", show_default=True,
+            help="Who trains: local, dask, ray, slurm, or an installed package's.",
         ),
         click.option(
             "--cell-timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
             help="Time limit of a cell; a stack of n cells may take n times as long  [default: none]",
+        ),
+        click.option(
+            "--retries", type=click.IntRange(min=0), default=2, show_default=True,
+            help="How often a stack is handed out again because its worker was lost.",
+        ),
+        click.option(
+            "--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop when N cells have failed."
         ),
     ]  # fmt: skip
 
@@ -60,7 +92,7 @@ def execution_options() -> common.Option[Any]:
 @execution_options()
 @click.option("--force", is_flag=True, help="Train finished cells again too; the first numbers keep counting.")
 @click.option("--retry-failed/--no-retry-failed", default=True, show_default=True, help="Try failed cells again.")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first failed cell.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failed cell: --max-failures 1.")
 @click.option(
     "--wait/--no-wait", default=True, show_default=True, help="Wait for cells that another run is training right now."
 )
@@ -93,14 +125,29 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
 
 
 def check_execution(options: dict[str, Any]) -> None:
-    """Refuse a mode or a backend that there is not, before anything is said or done. Raises UsageError."""
-    from benchmark.execution.dispatch import require_backend
+    """Refuse a mode, a backend or an option of it that there is not, before anything is done. Raises UsageError."""
     from benchmark.train.mode import Mode
 
     if options["execution"] != "auto":
         Mode.parse(options["execution"])
-    if options["backend"] != "threading":  # joblib takes a while to import and knows that one
-        require_backend(options["backend"])
+    if options["backend"] != "local" or options["backend_option"]:  # nothing to check, and something to import
+        find_backend(options)
+
+
+def find_backend(options: dict[str, Any]) -> tuple[type[Backend], Options]:
+    """The class of the backend, and its options: those of the user's file, then those of the command line."""
+    from benchmark.backends.catalog import find, read_options
+
+    name = options["backend"]
+    written: dict[str, Any] = {}
+    for text in options["backend_option"]:
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise UsageError(f"--backend-option is NAME=VALUE, found '{text}'.")
+        written[key] = value
+    kind = find(name)
+    of_file = click.get_current_context().meta.get(FILE_OPTIONS, {}).get(name, {})
+    return kind, read_options(name, kind, {**of_file, **written})
 
 
 class Speaker:
@@ -217,30 +264,29 @@ def train(plan: Plan, todo: Sequence[Cell], store: Store, say: Speaker, options:
     """Execute with the screen that fits."""
     from benchmark.execution.run import run_plan
 
-    settings = make_settings(plan, options)
     store.sweep_heartbeats()
+    settings = make_settings(plan, store, options)
     with make_screen(plan, todo, store, settings, say) as screen:
         return run_plan(plan, todo, store, settings, screen)
 
 
-def make_settings(plan: Plan, options: dict[str, Any]) -> Settings:
-    """Execution settings from the command line."""
-    from benchmark.execution.devices import resolve_device
-    from benchmark.execution.execute import Settings, default_threads, default_workers
+def make_settings(plan: Plan, store: Store, options: dict[str, Any]) -> Settings:
+    """Execution settings from the command line, with a backend that is connected."""
+    from benchmark.backends.contract import Wanted
+    from benchmark.execution.execute import Settings
     from benchmark.store import new_run_id
     from benchmark.train.mode import Mode
 
-    device = resolve_device(options["device"])
-    workers = options["workers"] or default_workers(device)
+    run_id = new_run_id()
+    kind, backend_options = find_backend(options)
+    wanted = Wanted(options["workers"], options["device"], store.root.resolve(), run_id)
     return Settings(
-        run_id=new_run_id(),
-        device=device,
-        workers=1 if options["backend"] == "sequential" else workers,
-        threads=default_threads(workers),
-        backend=options["backend"],
+        run_id=run_id,
+        backend=kind(backend_options, wanted),
         execution=None if options["execution"] == "auto" else Mode.parse(options["execution"]),
         cell_seconds=options["cell_timeout"],
-        fail_fast=options["fail_fast"],
+        retries=options["retries"],
+        max_failures=1 if options["fail_fast"] else options["max_failures"],
         wait=options["wait"],
         purpose="forced" if options["force"] else "run",
         plugins=plan.loaded.plugin_files,

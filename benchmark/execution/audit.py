@@ -128,7 +128,7 @@ def audit_job(number: int, stack: Sequence[CellRecord], store: Store, settings: 
         cells=tuple((record.cell_id, cell_text(record)) for record in stack),
         mode=stored_mode(stack).name,
         device="cpu" if first.device == "cpu" else "cuda",
-        threads=int(first.provenance.get("threads", settings.threads)),
+        threads=int(first.provenance.get("threads", settings.backend.threads)),
         plugins=settings.plugins,
         cell_seconds=settings.cell_seconds,
         purpose="rerun",

@@ -1,145 +1,114 @@
-"""joblib's part: handing jobs to threads or processes of any backend, and stopping them."""
+"""Jobs to a backend and back: what a lost worker leaves is handed out again, parted, or given up with the reason."""
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from benchmark.errors import UsageError
-from benchmark.execution.supervise import STOPPING
+from benchmark.backends.contract import Backend, Function, Lost
+from benchmark.backends.work import Marks, finished_of
+from benchmark.errors import BenchError
+from benchmark.execution.job import Job, Outcome
+from benchmark.execution.stopping import STOPPING
+from benchmark.execution.supervise import give_up
+from benchmark.store import Store
 from benchmark.wording import counted
 
-REDISPATCHES = 5
-"""How often what is left is handed out again after joblib's own workers died."""
+if TYPE_CHECKING:
+    from benchmark.records import Status
 
-SHARED = ("threading", "sequential")
-"""Backends whose workers see this process's memory, `STOPPING` among it."""
+COLLECT_SECONDS = 0.5
+"""Between two looks at whether the run is being stopped."""
+
+CELLS_FAULT: dict[str, Status] = {"out of memory": "killed", "time limit": "timeout"}
+"""What a worker may be lost to that the cells themselves have caused → the status of a cell that does it alone."""
+
+
+@dataclass(frozen=True)
+class Try:
+    """A job that is out, and how many workers were lost over it."""
+
+    job: Job
+    losses: int = 0
+
+
+AfterLoss = Callable[[Try, Lost], tuple[list[Try], Any]]
+"""(what was lost, how) → what to hand out again, and the answer in its place when that is nothing."""
 
 
 def dispatched(
-    function: Callable[[Any], Any], jobs: Sequence[Any], backend: str, workers: int, note: Callable[[str], None]
-) -> Iterator[tuple[int, Any]]:
-    """`(position, function(job))` as they come; jobs whose joblib worker died are handed out again.
+    backend: Backend, function: Function, jobs: Sequence[Job], after_loss: AfterLoss
+) -> Iterator[tuple[Job, Any]]:
+    """`(job, function(job))` as they come; `after_loss` says what is handed out again of a job whose worker was lost.
 
     Raises:
-        UsageError: the backend is not there.  Whatever `function` raises.
+        BenchError: a worker raised it.
     """
-    left = dict(enumerate(jobs))
-    for attempt in range(REDISPATCHES + 1):
-        try:
-            for number, result in in_parallel(function, left, backend, workers):
-                del left[number]
-                yield number, result
-        except Exception as error:
-            if not died(error) or attempt == REDISPATCHES or STOPPING.is_set():
-                raise
-            note(f"A worker of the {backend} backend died; handing out {counted(len(left), 'stack')} again")
-        else:
-            return
+    numbers, out = itertools.count(), dict[int, Try]()
+
+    def submit(tries: Sequence[Try]) -> None:
+        batch = {next(numbers): entry for entry in tries}
+        out.update(batch)
+        backend.submit(function, {number: entry.job for number, entry in batch.items()})
+
+    told = False
+    submit([Try(job) for job in jobs])
+    while out:
+        for number, answer in backend.collect(COLLECT_SECONDS):
+            entry = out.pop(number)
+            if isinstance(answer, BenchError):
+                raise answer
+            again, answer = after_loss(entry, answer) if isinstance(answer, Lost) else ([], answer)
+            if again:
+                submit(again)
+            else:
+                yield entry.job, answer
+        if STOPPING.is_set() and out and not told:
+            told = True
+            tell_workers(backend, next(iter(out.values())).job)
 
 
-def died(error: Exception) -> bool:
-    """Whether joblib's own worker was killed (loky, Dask or Ray), as against an error of ours."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return bool(names & {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "WorkerCrashedError"})
+def tell_workers(backend: Backend, job: Job) -> None:
+    """The run is being stopped: those who share this process's memory know it; the store tells the others."""
+    if not backend.shares_memory:
+        Marks(Path(job.store), job.run_id).stop()
+    backend.cancel()
 
 
-def in_parallel(
-    function: Callable[[Any], Any], jobs: Mapping[int, Any], backend: str, workers: int
-) -> Iterator[tuple[int, Any]]:
-    """`(number, function(job))` by joblib, unordered."""
-    from joblib import Parallel, delayed, parallel_config
-
-    with ExitStack() as context:
-        if backend == "dask":
-            context.enter_context(dask_client(workers))
-        elif backend == "ray":
-            register_ray()
-        context.enter_context(parallel_config(backend=backend, n_jobs=workers))
-        run = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
-        yield from run(delayed(numbered)(number, function, job) for number, job in dict(jobs).items())
-
-
-def numbered(number: int, function: Callable[[Any], Any], job: Any) -> tuple[int, Any]:
-    """The result with its job's number, since results come in any order."""
-    return number, function(job)
+def train_again(entry: Try, lost: Lost, *, retries: int, note: Callable[[str], None]) -> tuple[list[Try], Outcome]:
+    """What to hand out again of a lost stack, and what has become of it when that is nothing."""
+    job, losses = entry.job, entry.losses + 1
+    if STOPPING.is_set() or lost.why == "cancelled":
+        if not STOPPING.is_set():
+            note(f"A job was cancelled, its cells are left to another run: {last_line(lost.detail)}")
+        return [], Outcome(job.stack_id, stopped=True)
+    store, done = Store(job.store), finished_of(job)
+    left = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in done))
+    again = parts(left, losses, lost, retries) if left.cells else []
+    fate = "; handing them out again" if again else "; giving them up" if left.cells else ""
+    note(f"A worker was lost over {counted(len(left.cells), 'cell')} ({lost.why}): {last_line(lost.detail)}{fate}")
+    reason = f"{lost.detail}\nThe worker was lost: {lost.why} ({counted(losses, 'time')}).".strip()
+    status = CELLS_FAULT.get(lost.why, "killed")
+    buried = [] if again else [give_up(store, replace(left, cells=(cell,)), status, reason) for cell in left.cells]
+    return again, Outcome(job.stack_id, tuple(buried), already=done)
 
 
-def require_backend(name: str) -> None:
-    """Refuse a backend that joblib does not know or whose package cannot be imported.
-
-    Raises:
-        UsageError: with the names that are known, or the package to install.
-    """
-    from joblib.parallel import BACKENDS, EXTERNAL_BACKENDS
-
-    known = sorted({*BACKENDS, *EXTERNAL_BACKENDS, "dask", "ray"})
-    if name not in known:
-        raise UsageError(f"--backend '{name}' is not known to joblib; known: {', '.join(known)}.")
-    package = {"dask": "distributed", "ray": "ray"}.get(name)
-    if package is None:
-        return
-    try:
-        __import__(package)
-    except ImportError as error:
-        raise UsageError(f"--backend {name} needs the package '{package}' ({error}): pip install {package}") from None
+def parts(job: Job, losses: int, lost: Lost, retries: int) -> list[Try]:
+    """The job again, as often as allowed; its halves, when the cells are at fault and there are several."""
+    if lost.why not in CELLS_FAULT:
+        return [Try(job, losses)] if losses <= retries else []
+    if len(job.cells) == 1:
+        return []
+    middle = (len(job.cells) + 1) // 2
+    halves = job.cells[:middle], job.cells[middle:]
+    return [
+        Try(replace(job, cells=half, stack_id=f"{job.stack_id}{mark}")) for half, mark in zip(halves, "ab", strict=True)
+    ]
 
 
-def dask_client(workers: int) -> Any:
-    """A client of the scheduler at DASK_SCHEDULER_ADDRESS, or of a cluster of this machine; closes with its block."""
-    from dask.distributed import Client  # type: ignore[import-not-found,unused-ignore]
-
-    address = os.environ.get("DASK_SCHEDULER_ADDRESS")
-    own = {} if address else {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
-    return Client(address, **own)
-
-
-def register_ray() -> None:
-    """Tell joblib about Ray."""
-    from ray.util.joblib import register_ray as register  # type: ignore[import-not-found,unused-ignore]
-
-    register()
-
-
-@contextmanager
-def stopping_on_signals(backend: str, interrupted: Callable[[], None]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM lets running stacks be ended in order and the block go on, the second ends it.
-
-    Workers in other processes cannot see the flag; there the first signal ends the block, and training processes end
-    because their parents do. An exception stops running stacks too.
-    """
-    STOPPING.clear()
-    seen = []
-
-    def stop(number: int, _: object) -> None:
-        interrupted()
-        seen.append(number)
-        STOPPING.set()
-        if len(seen) > 1 or backend not in SHARED:
-            raise KeyboardInterrupt
-
-    with handled(stop):
-        try:
-            yield
-        except BaseException as error:
-            STOPPING.set()
-            if not (seen and isinstance(error, KeyboardInterrupt)):
-                raise
-
-
-@contextmanager
-def handled(stop: Callable[[int, Any], None]) -> Iterator[None]:
-    """Both signals go to `stop` meanwhile; only the main thread may do that."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def last_line(text: str) -> str:
+    """The end of what a log says."""
+    return text.strip().splitlines()[-1] if text.strip() else "it said nothing"

@@ -1,19 +1,25 @@
-"""Dispatch of stacks by joblib: decide each shape's mode once, form the stacks, hand them out, pass on what ended."""
+"""A run's stacks: decide each shape's mode once, form the stacks, hand them out, pass on what ended."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from benchmark.backends.contract import Backend, Lost
+from benchmark.backends.local import Local
+from benchmark.backends.work import Marks
 from benchmark.cell import Cell, PluginFile
-from benchmark.execution.devices import candidates
-from benchmark.execution.dispatch import SHARED, dispatched, stopping_on_signals
+from benchmark.execution.dispatch import Try, dispatched, train_again
 from benchmark.execution.job import Job, Outcome
-from benchmark.execution.process import POOL
 from benchmark.execution.stacks import Stack, form_stacks
-from benchmark.execution.supervise import STOPPING, decide_shape, supervise
+from benchmark.execution.stopping import STOPPING, stopping_on_signals
+from benchmark.execution.supervise import decide_shape, supervise
+from benchmark.records import DONE
 from benchmark.train.grouping import shape_key
 from benchmark.train.mode import ALONE, Mode
 from benchmark.wording import counted
@@ -30,18 +36,15 @@ class Settings:
     """How cells are executed; none of it is part of a cell's identity."""
 
     run_id: str
-    device: str = "cpu"
-    """`cpu`, `cuda` or `cuda:<k>`, as `resolve_device` returns it."""
-    workers: int = 1
-    """Stacks trained at once."""
-    threads: int = 1
-    """Torch threads per stack."""
-    backend: str = "threading"
-    """joblib backend that hands out the stacks."""
+    backend: Backend = field(default_factory=Local)
+    """Who trains the stacks; says on which device, how many at once and with how many torch threads each."""
     execution: Mode | None = None
     """Pinned mode; None: measured once per shape and kept in the store."""
     cell_seconds: float | None = None
-    fail_fast: bool = False
+    retries: int = 2
+    """How often a stack is handed out again because its worker was lost."""
+    max_failures: int | None = None
+    """Stop when so many cells have failed."""
     plugins: tuple[PluginFile, ...] = ()
     primary: Mapping[str, str] = field(default_factory=dict)
     """Task name → its primary metric."""
@@ -76,27 +79,11 @@ class Execution:
     interrupted: bool = False
     """Stopped by Ctrl-C or SIGTERM."""
     stopped_early: bool = False
-    """Stopped by `--fail-fast`."""
+    """Stopped by `--max-failures` or `--fail-fast`."""
 
     def interrupt(self) -> None:
         """Note that a signal came."""
         self.interrupted = True
-
-
-def default_workers(device: str) -> int:
-    """One per GPU, or one per core that this process may use (cgroup and affinity limits respected)."""
-    if device.startswith("cuda"):
-        return max(1, len(candidates(device)))
-    from joblib import cpu_count
-
-    return int(cpu_count())
-
-
-def default_threads(workers: int) -> int:
-    """Cores shared out evenly, at least one each."""
-    from joblib import cpu_count
-
-    return max(1, int(cpu_count()) // workers)
 
 
 def execute(
@@ -107,20 +94,28 @@ def execute(
     Ctrl-C and SIGTERM stop it: running stacks are ended, finished ones are in the store already.
 
     Raises:
-        StoreError: the store cannot be written to.  UsageError: the backend is not there.
+        StoreError: the store cannot be written to.  BackendError, WorkerError: a worker cannot be used.
     """
     summary = Execution()
     left = set(todo)
-    with stopping_on_signals(settings.backend, summary.interrupt), closing(POOL):
+    with engaged(settings, store.root, summary):
         modes = decide_modes([cell for cell in cells if cell.id in left], store, settings, listener)
         while left and not STOPPING.is_set():
-            stacks = form_stacks(cells, left, modes, None if settings.execution else settings.workers)
+            stacks = form_stacks(cells, left, modes, None if settings.execution else settings.backend.workers)
             stacks = longest_first(stacks, store.execution(), settings)
             listener.dispatching(stacks)
             jobs = [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
             hand_out(jobs, settings, listener, summary)
             left = after_others(store, settings, listener, summary)
     return summary
+
+
+@contextmanager
+def engaged(settings: Settings, store: Path, summary: Execution) -> Iterator[None]:
+    """Signals end the block in order, and at its end the backend's workers go."""
+    with stopping_on_signals(summary.interrupt), closing(settings.backend):
+        yield
+        Marks(store, settings.run_id).clear()
 
 
 def longest_first(
@@ -164,26 +159,24 @@ def after_others(store: Store, settings: Settings, listener: Listener, summary: 
 def train_jobs(jobs: Sequence[Job], settings: Settings, listener: Listener) -> Execution:
     """Train jobs that are formed already (see `execute`)."""
     summary = Execution()
-    with stopping_on_signals(settings.backend, summary.interrupt), closing(POOL):
+    with engaged(settings, Path(jobs[0].store), summary):
         hand_out(jobs, settings, listener, summary)
     return summary
 
 
 def hand_out(jobs: Sequence[Job], settings: Settings, listener: Listener, summary: Execution) -> None:
     """Dispatch jobs and pass on what becomes of them."""
-    for _, outcome in dispatched(supervise, jobs, settings.backend, settings.workers, listener.note):
+    after_loss = partial(train_again, retries=settings.retries, note=listener.note)
+    for _, outcome in dispatched(settings.backend, supervise, jobs, after_loss):
         take_note(outcome, summary, settings)
         listener.ended(outcome)
-        if STOPPING.is_set() and settings.backend not in SHARED:
-            return  # leaving the loop has joblib end its workers, and training processes end with them
 
 
 def take_note(outcome: Outcome, summary: Execution, settings: Settings) -> None:
-    """Add an outcome to the summary; stop the run when it is to fail fast."""
-    failed = sum(ended.status not in ("finished", "diverged") for ended in outcome.ended)
-    summary.failed += failed
+    """Add an outcome to the summary; stop the run when too many cells have failed."""
+    summary.failed += sum(ended.status not in DONE for ended in outcome.ended)
     summary.elsewhere |= set(outcome.elsewhere)
-    if failed and settings.fail_fast and not STOPPING.is_set():
+    if summary.failed >= (settings.max_failures or math.inf) and not STOPPING.is_set():
         summary.stopped_early = True
         STOPPING.set()
 
@@ -199,11 +192,11 @@ def make_job(number: int, stack: Stack, store: Store, settings: Settings) -> Job
         task=stack.cells[0].task_name,
         cells=tuple((cell.id, cell_to_json(cell)) for cell in stack.cells),
         mode=stack.mode.name,
-        device=settings.device,
-        threads=settings.threads,
+        device=settings.backend.device,
+        threads=settings.backend.threads,
         plugins=settings.plugins,
         cell_seconds=settings.cell_seconds,
-        workers=settings.workers,
+        workers=settings.backend.workers,
         metric=settings.primary.get(stack.cells[0].task_name, ""),
         purpose=settings.purpose,
     )
@@ -224,16 +217,22 @@ def decide_modes(cells: Sequence[Cell], store: Store, settings: Settings, listen
     if missing:
         listener.deciding(len(missing))
         jobs = [make_job(k, Stack(tuple(shapes[key]), ALONE), store, settings) for k, key in enumerate(missing)]
-        for number, decision in dispatched(decide_shape, jobs, settings.backend, settings.workers, listener.note):
+        for job, decision in dispatched(settings.backend, decide_shape, jobs, not_measured):
             if STOPPING.is_set():
                 continue
             if decision is not None:  # another run may have decided meanwhile: then its decision holds here too
-                decision = store.decide_execution(mode_key(missing[number], settings), decision)
+                key = mode_key(missing[int(job.stack_id)], settings)
+                decision = store.decide_execution(key, decision)
             listener.note(
-                f"  {jobs[number].task}: " + str((decision or FAILED_DECISION).get("reason", "decided by another run"))
+                f"  {job.task}: " + str((decision or FAILED_DECISION).get("reason", "decided by another run"))
             )
         kept = store.execution()
     return {key: Mode.parse(kept.get(mode_key(key, settings), {}).get("mode", ALONE.name)) for key in shapes}
+
+
+def not_measured(_: Try, __: Lost) -> tuple[list[Try], None]:
+    """A measurement is not worth another worker."""
+    return [], None
 
 
 FAILED_DECISION = {"reason": "the measurement failed; its cells run alone"}
@@ -241,5 +240,6 @@ FAILED_DECISION = {"reason": "the measurement failed; its cells run alone"}
 
 def mode_key(shape: str, settings: Settings) -> str:
     """Decisions hold for one kind of device and one number of threads."""
-    kind = "cuda" if settings.device.startswith("cuda") else f"cpu-{settings.threads}"
+    backend = settings.backend
+    kind = "cuda" if backend.device.startswith("cuda") else f"cpu-{backend.threads}"
     return f"{shape}-{kind}"

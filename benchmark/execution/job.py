@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from benchmark import __version__
 from benchmark.cell import PluginFile
 
 
@@ -36,6 +37,8 @@ class Job:
     """The task's primary metric, for the heartbeat."""
     purpose: str = "run"
     """`run`, `forced` for cells that are finished already, or `rerun` for those of the determinism audit."""
+    version: str = __version__
+    """The dispatcher's; a worker of another one refuses the job."""
 
     @property
     def cell_ids(self) -> tuple[str, ...]:

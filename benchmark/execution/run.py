@@ -45,7 +45,8 @@ def run_plan(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings,
     """
     cells = experiment_cells(plan)
     record = replace(
-        start_record(plan, cells, settings.run_id), environment=environment(settings.threads, settings.device)
+        start_record(plan, cells, settings.run_id),
+        environment=environment(settings.backend.threads, settings.backend.device),
     )
     store.save_run(record)
     execution = Execution()
@@ -91,7 +92,7 @@ def run_audit(jobs: Sequence[Job], store: Store, settings: Settings, listener: L
         argv=command_line(),
         started_at=now(),
         cell_ids=tuple(id for job in jobs for id in job.cell_ids),
-        environment=environment(settings.threads, settings.device),
+        environment=environment(settings.backend.threads, settings.backend.device),
     )
     store.save_run(record)
     execution = Execution()
@@ -146,7 +147,7 @@ def verdict(
         return RunResult(ExitCode.INTERRUPTED, why, trained, missing)
     if missing:
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
-        early = " (stopped at the first failure)" if execution.stopped_early else ""
+        early = f" (stopped at {counted(execution.failed, 'failure')})" if execution.stopped_early else ""
         return RunResult(ExitCode.INCOMPLETE, f"incomplete{early}: {listed}", trained, missing)
     skipped = f", {count} skipped" if (count := len(plan.with_action("skip"))) else ""
     why = f"complete; {counted(trained, 'cell')} trained, {len(cells) - len(todo)} reused{skipped}"

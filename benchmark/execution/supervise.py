@@ -7,7 +7,6 @@ goes into halves at once. A single cell that still does not come back is recorde
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -17,6 +16,7 @@ from benchmark.errors import BenchError, ExitCode
 from benchmark.execution.devices import gpu_slot
 from benchmark.execution.job import Ended, Job, Outcome
 from benchmark.execution.process import POOL, DeathError, Place, StoppedError, TimeLimitError
+from benchmark.execution.stopping import STOPPING
 from benchmark.store import Heartbeat, Store, new_attempt_id
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 DEATHS = 2
 """How often a process may die over the same cells before they are parted or given up."""
-
-STOPPING = threading.Event()
-"""Set when the run is being stopped; jobs then end at once, without recording the cells they were training."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Part:
 
 
 def supervise(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> Outcome:
-    """Train a job's cells, whatever it takes; called by joblib, in a thread or a process of its choice.
+    """Train a job's cells, whatever it takes; called by a backend's worker.
 
     Raises:
         StoreError: the store cannot be written to.
@@ -74,7 +71,7 @@ def train_parts(store: Store, job: Job, mine: Heartbeat, stopped: Callable[[], b
             after = what_next(part, error)
             waiting = after + waiting
             if not after:
-                ended.append(bury(store, part.job, error))
+                ended.append(give_up(store, part.job, *verdict(part.job, error)))
     return ended
 
 
@@ -122,11 +119,10 @@ def what_next(part: Part, error: Exception) -> list[Part]:
     return part.halves() if len(part.job.cells) > 1 else []
 
 
-def bury(store: Store, job: Job, error: Exception) -> Ended:
+def give_up(store: Store, job: Job, status: Status, reason: str) -> Ended:
     """Record a single cell that ended without numbers, with the reason."""
     from benchmark.execution.records import failure
 
-    status, reason = verdict(job, error)
     record = failure(job, status, reason)
     store.write_shard([record])
     return Ended(record.cell_id, status, error=reason.strip().splitlines()[-1])

@@ -85,6 +85,6 @@ def finished(finished_once, tmp_path):
     return project
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_project(tmp_path_factory):
     return lambda **keywords: Project(tmp_path_factory.mktemp("project"), **keywords)

@@ -18,14 +18,14 @@ class Told(Listener):
 
 def test_the_decision_of_a_run_that_was_faster_holds_here_too(toy_cells, tmp_path, monkeypatch):
     store, told = Store(tmp_path), Told()
-    settings = Settings(run_id="r", device="cpu", workers=1, threads=1)
+    settings = Settings("r")
     cells = toy_cells(2)
     key = shape_key(cells[0])
 
-    def measured(*_):
+    def measured(_, __, jobs, ___):
         """The other run decides while this one measures."""
         store.decide_execution(mode_key(key, settings), {"mode": "stack:4", "reason": "the other was faster"})
-        yield 0, {"mode": "alone", "reason": "measured here"}
+        yield jobs[0], {"mode": "alone", "reason": "measured here"}
 
     monkeypatch.setattr(execute, "dispatched", measured)
     assert decide_modes(cells, store, settings, told)[key].name == "stack:4"

@@ -1,0 +1,1 @@
+"""Who hands stacks to workers: threads here, Dask, Ray, SLURM, or a third party's class."""

@@ -1,0 +1,141 @@
+"""Jobs out and back: what the dispatcher makes of lost workers, with a backend whose workers die to order."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from benchmark.backends.contract import Backend, BackendError, Lost
+from benchmark.backends.work import Marks, finished_of, perform
+from benchmark.execution.dispatch import dispatched, train_again
+from benchmark.execution.job import Ended, Outcome
+from benchmark.execution.stopping import STOPPING
+from benchmark.execution.supervise import supervise
+from benchmark.store import Store
+
+
+class Frail(Backend):
+    """Answers at once; loses jobs that hold a guilty cell as often as told."""
+
+    def __init__(self, guilty=(), why="died", times=99):
+        self.guilty, self.why, self.times = set(guilty), why, times
+        self.waiting, self.sizes, self.cancelled = [], [], False
+
+    def submit(self, function, jobs):
+        self.waiting += jobs.items()
+
+    def collect(self, seconds):
+        number, job = self.waiting.pop(0)
+        self.sizes.append(len(job.cells))
+        if self.guilty & set(job.cell_ids) and self.times:
+            self.times -= 1
+            return [(number, Lost(self.why, "the log\nits last line"))]
+        return [(number, Outcome(job.stack_id, tuple(Ended(id, "finished") for id in job.cell_ids)))]
+
+    def cancel(self):
+        self.cancelled = True
+
+
+@pytest.fixture
+def train(toy_job):
+    def run(backend, cells, retries=2):
+        job, notes = toy_job(cells), []
+        again = partial(train_again, retries=retries, note=notes.append)
+        outcomes = [outcome for _, outcome in dispatched(backend, supervise, [job], again)]
+        return {e.cell_id: e.status for outcome in outcomes for e in outcome.ended}, Store(job.store), notes
+
+    return run
+
+
+def test_a_lost_stack_is_handed_out_again_whole(train, toy_cells):
+    cells, backend = toy_cells(4), Frail(times=2)
+    backend.guilty = {cells[0].id}
+    found, store, notes = train(backend, cells)
+    assert set(found.values()) == {"finished"}
+    assert backend.sizes == [4, 4, 4]
+    assert notes[0] == "A worker was lost over 4 cells (died): its last line; handing them out again"
+    assert not store.attempts()
+
+
+def test_after_the_last_retry_the_reason_is_recorded_with_each_cell(train, toy_cells):
+    cells = toy_cells(2)
+    backend = Frail({cells[0].id})
+    found, store, _ = train(backend, cells, retries=1)
+    assert found == {cell.id: "killed" for cell in cells}
+    assert backend.sizes == [2, 2]
+    assert "its last line\nThe worker was lost: died (2 times)." in store.records()[0].error
+
+
+@pytest.mark.parametrize(("why", "status"), [("out of memory", "killed"), ("time limit", "timeout")])
+def test_cells_at_fault_are_parted_until_the_guilty_one_is_alone(train, toy_cells, why, status):
+    cells = toy_cells(8)
+    backend = Frail({cells[5].id}, why)
+    found, store, _ = train(backend, cells)
+    assert found == {cell.id: status if cell is cells[5] else "finished" for cell in cells}
+    (record,) = store.records()
+    assert record.status == status
+
+
+def test_a_cancelled_job_is_neither_tried_again_nor_recorded(train, toy_cells):
+    cells = toy_cells(2)
+    found, store, notes = train(Frail({cells[0].id}, "cancelled"), cells)
+    assert not found
+    assert not store.attempts()
+    assert "its cells are left to another run" in notes[0]
+
+
+def test_what_a_lost_worker_had_finished_is_not_trained_again(toy_cells, toy_job):
+    job = toy_job(toy_cells(4))
+    supervise(job, lambda: False)
+    assert set(finished_of(job)) == set(job.cell_ids)
+    _, outcome = next(
+        dispatched(Frail(job.cell_ids, times=1), supervise, [job], partial(train_again, retries=2, note=print))
+    )
+    assert set(outcome.already) == set(job.cell_ids)
+    assert len(Store(job.store).attempts()) == 4
+
+
+def test_a_job_begun_before_trains_only_what_is_not_finished(toy_cells, toy_job):
+    cells = toy_cells(4)
+    half = toy_job(cells[:2])
+    perform(supervise, half)
+    again = perform(supervise, toy_job(cells, store=half.store))
+    assert set(again.already) == set(half.cell_ids)
+    assert {ended.cell_id for ended in again.ended} == {cell.id for cell in cells[2:]}
+
+
+def test_workers_elsewhere_are_told_to_stop_by_a_mark_in_the_store(toy_cells, toy_job):
+    job = toy_job(toy_cells(2))
+    marks = Marks(Store(job.store).root, job.run_id)
+    marks.stop()
+    assert perform(supervise, job) == Lost("cancelled")
+    marks.clear()
+    assert not list(Store(job.store).root.glob("running/*"))
+
+
+def test_a_worker_that_does_not_see_what_it_needs_says_so(toy_cells, toy_job, tmp_path):
+    job = toy_job(toy_cells(1))
+    assert "The store /nowhere is not there" in str(perform(supervise, toy_job(toy_cells(1), store="/nowhere")))
+    assert "The project is version" in str(perform(supervise, toy_job(toy_cells(1), version="0")))
+    assert isinstance(perform(supervise, toy_job(toy_cells(1), store="/nowhere", plugins=job.plugins)), BackendError)
+
+
+def test_an_error_of_a_worker_ends_the_run(toy_cells, toy_job):
+    backend = Frail()
+    backend.collect = lambda seconds: [(0, BackendError("no store there"))]
+    with pytest.raises(BackendError, match="no store there"):
+        next(dispatched(backend, supervise, [toy_job(toy_cells(1))], partial(train_again, retries=2, note=print)))
+
+
+def test_a_stop_is_told_to_the_backend_and_nothing_is_handed_out_again(train, toy_cells, monkeypatch):
+    cells = toy_cells(4)
+    backend = Frail({cells[0].id})
+    STOPPING.set()
+    try:
+        found, store, _ = train(backend, cells)
+    finally:
+        STOPPING.clear()
+    assert not found
+    assert not store.attempts()
+    assert backend.sizes == [4]
