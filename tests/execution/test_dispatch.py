@@ -89,9 +89,8 @@ def test_what_a_lost_worker_had_finished_is_not_trained_again(toy_cells, toy_job
     job = toy_job(toy_cells(4))
     supervise(job, lambda: False)
     assert set(finished_of(job)) == set(job.cell_ids)
-    _, outcome = next(
-        dispatched(Frail(job.cell_ids, times=1), supervise, [job], partial(train_again, retries=2, note=print))
-    )
+    after_loss = partial(train_again, retries=2, note=print)
+    _, outcome = next(dispatched(Frail(job.cell_ids, times=1), supervise, [job], after_loss))
     assert set(outcome.already) == set(job.cell_ids)
     assert len(Store(job.store).attempts()) == 4
 
