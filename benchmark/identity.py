@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -85,6 +85,14 @@ def resolved_cell(task: Task, initializer: Initializer, profile: str, seed: int)
 def hash_resolved(resolved: Mapping[str, Any]) -> str:
     """The id of a resolved cell: sha256 of its canonical JSON, 64 hexadecimal digits."""
     return hashlib.sha256(canonical_json(resolved).encode()).hexdigest()
+
+
+def hashed_by_seed(resolved: Mapping[str, Any]) -> Callable[[int], str]:
+    """`hash_resolved` of a cell and of those that differ from it in the seed alone, whose text is written once."""
+    parts = [canonical_json({k: v for k, v in resolved.items() if side(k)}) for side in ("seed".__gt__, "seed".__lt__)]
+    before, after = (part[1:-1] for part in parts)
+    head, tail = f'{{{before}{"," * bool(before)}"seed":', f"{',' * bool(after)}{after}}}"
+    return lambda seed: hashlib.sha256(f"{head}{seed}{tail}".encode()).hexdigest()
 
 
 def cell_id(task: Task, initializer: Initializer, profile: str, seed: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from benchmark.cell import Cell
 from benchmark.errors import PluginError, UsageError
-from benchmark.identity import hash_resolved, resolved_cell
+from benchmark.identity import hash_resolved, hashed_by_seed, resolved_cell
 from benchmark.initializer import Initializer
 from benchmark.patterns import meant
 from benchmark.registry import Registry
@@ -235,7 +235,7 @@ class Planner:
         self.failed = failed
         self.force = force
         self.seen: dict[str, PlannedCell] = {}
-        self.resolved: dict[tuple[str, str], dict[str, Any]] = {}
+        self.resolved: dict[tuple[str, str], Callable[[int], str]] = {}
         self.data: dict[str, tuple[Action, str] | None] = {}
 
     def plan(self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int) -> PlannedCell:
@@ -278,9 +278,8 @@ class Planner:
         assert task.task is not None
         key, started, profile = (task.name, initializer.name), initializer.by_task[task.name], self.loaded.profile
         if key not in self.resolved:
-            self.resolved[key] = resolved_cell(task.task, started, profile, seed)
-        identity = hash_resolved({**self.resolved[key], "seed": seed})
-        return Cell(identity, task.name, initializer.name, seed, profile, task.task, started)
+            self.resolved[key] = hashed_by_seed(resolved_cell(task.task, started, profile, seed))
+        return Cell(self.resolved[key](seed), task.name, initializer.name, seed, profile, task.task, started)
 
     def line(
         self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int,

@@ -43,14 +43,17 @@ class Group:
     initializer: str
     seeds: tuple[SeedResult, ...] = ()
     skipped: str | None = None
+    _values: dict[str, dict[int, float]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
-    def values(self, metric: str) -> dict[int, float]:
+    def values(self, metric: str) -> Mapping[int, float]:
         """Seed → finite final value."""
-        return {
-            result.seed: result.finals[metric]
-            for result in self.seeds
-            if result.status == "finished" and math.isfinite(result.finals.get(metric, math.nan))
-        }
+        if metric not in self._values:
+            self._values[metric] = {
+                result.seed: result.finals[metric]
+                for result in self.seeds
+                if result.status == "finished" and math.isfinite(result.finals.get(metric, math.nan))
+            }
+        return self._values[metric]
 
     def counts(self, metric: str) -> dict[str, int]:
         """Status → number of planned seeds without a usable value; `diverged` includes non-finite values."""

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.identity import canonical_json, cell_id, hash_resolved, parameters_of, resolved_cell, stream
+from benchmark.identity import (
+    canonical_json,
+    cell_id,
+    hash_resolved,
+    hashed_by_seed,
+    parameters_of,
+    resolved_cell,
+    stream,
+)
 from benchmark.parameters import Parameters
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -158,3 +166,8 @@ def test_ids_do_not_depend_on_the_process():
         for seed in ("0", "1")
     }
     assert texts == {'{"a":"\\u00e9","b":{"x":0.1,"y":1}}\n'}
+
+
+@given(st.dictionaries(st.text(max_size=6), st.one_of(st.integers(), st.text(max_size=3)), max_size=5), st.integers())
+def test_a_seed_put_into_a_text_written_once_gives_the_same_id(resolved, seed):
+    assert hashed_by_seed({**resolved, "seed": 0})(seed) == hash_resolved({**resolved, "seed": seed})

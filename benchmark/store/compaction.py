@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmark.errors import StoreError
-from benchmark.store import schema
 from benchmark.store.layout import Layout, file_digest, new_attempt_id, storing, sync_folder, temporary
-from benchmark.store.shards import SEGMENT, DamagedError, Scan, Shard, StaleError, read_table
+from benchmark.store.shards import SEGMENT, DamagedError, Scan, Shard, StaleError, read_table, writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,15 +64,13 @@ def _gather(layout: Layout, group: Sequence[Shard]) -> int:
 
 def _write(layout: Layout, group: Sequence[Shard], keys: list[Key]) -> Path:
     """Write the rows of every shard, and note in `keys` what they are."""
-    import pyarrow.parquet as pq
-
     stem = SEGMENT + new_attempt_id()
     draft = temporary(layout.shards, stem)
     try:
         with storing("a segment", draft):
-            with pq.ParquetWriter(draft, schema.arrow_schema(), compression="zstd", write_page_checksum=True) as writer:
+            with writer(draft) as file:
                 for table in _row_groups(group, keys):
-                    writer.write_table(table)
+                    file.write_table(table)
             with draft.open("rb") as file:
                 os.fsync(file.fileno())
             target = layout.shards / f"{stem}-{file_digest(draft)}.parquet"

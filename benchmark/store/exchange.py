@@ -256,16 +256,11 @@ def export_records(store: Store, path: Path) -> int:
 
     Raises StoreError (disk full ...).
     """
-    import pyarrow.parquet as pq
-
     remaining = {attempt[:2] for attempt in store.attempts()}
     total = len(remaining)
-    with (
-        whole("the records", path) as draft,
-        pq.ParquetWriter(draft, schema.arrow_schema(), compression="zstd", write_page_checksum=True) as writer,
-    ):
+    with whole("the records", path) as draft, shards.writer(draft) as file:
         for shard in store.shards().shards:
             table = _rows(_read(shard), remaining)
             remaining -= set(zip(table["cell_id"].to_pylist(), table["attempt_id"].to_pylist(), strict=True))
-            writer.write_table(table)
+            file.write_table(table)
     return total - len(remaining)

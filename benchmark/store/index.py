@@ -152,7 +152,7 @@ def _sound(shard: Shard, layout: Layout, warnings: list[str]) -> pa.Table | None
     import pyarrow as pa
 
     try:
-        table = read_table(shard.path)
+        table = read_table(shard.path, views.LOADED)
     except FileNotFoundError as error:
         raise StaleError from error
     except DamagedError as damage:

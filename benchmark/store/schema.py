@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from benchmark.errors import StoreError
 from benchmark.identity import canonical_json
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 VERSION_KEY = b"initbench.schema_version"
 
-TEXT = (
-    "cell_id", "attempt_id", "run_id", "task", "initializer", "profile", "resolved", "status", "error", "started_at",
-    "execution", "device", "provenance",
-)  # fmt: skip
-INTEGERS = ("seed", "steps_planned", "steps_done", "parameters")
-SCALARS = (*TEXT, *INTEGERS, "seconds")
+KINDS = get_type_hints(CellRecord)
+LISTS = ("finals", "curve")
+JSON = tuple(name for name, kind in KINDS.items() if kind == dict[str, Any])
+INTEGERS = tuple(name for name, kind in KINDS.items() if kind is int)
+REALS = tuple(name for name, kind in KINDS.items() if kind is float)
+TEXT = tuple(name for name in KINDS if name not in (*INTEGERS, *REALS, *LISTS))
+SCALARS = (*TEXT, *INTEGERS, *REALS)
+"""Columns of one value a row; all that is known of columns is derived from `CellRecord`."""
 
 MIGRATIONS: dict[int, Callable[[pa.Table], pa.Table]] = {}
 """Schema version → function that makes a table of the next version out of one of that version."""
@@ -41,9 +43,9 @@ def arrow_schema() -> pa.Schema:
         final.field("value"),
     )
     point = pa.struct([metric, step, value])
-    fields = [pa.field(name, pa.string(), name == "error") for name in TEXT]
+    fields = [pa.field(name, pa.string(), KINDS[name] == str | None) for name in TEXT]
     fields += [pa.field(name, pa.int64(), False) for name in INTEGERS]
-    fields += [pa.field("seconds", pa.float64(), False)]
+    fields += [pa.field(name, pa.float64(), False) for name in REALS]
     fields += [pa.field("finals", pa.list_(final), False), pa.field("curve", pa.list_(point), False)]
     return pa.schema(fields, metadata={VERSION_KEY: str(SCHEMA_VERSION).encode()})
 
@@ -74,7 +76,7 @@ def _check(record: CellRecord) -> None:
 
 def _stored(record: CellRecord, name: str) -> Any:
     value = getattr(record, name)
-    if name in ("resolved", "provenance"):
+    if name in JSON:
         return _json(record, name, value)
     return _text(value) if isinstance(value, str) else value
 
@@ -111,9 +113,7 @@ def to_records(table: pa.Table) -> list[CellRecord]:
 
 
 def _record(row: Mapping[str, Any]) -> CellRecord:
-    values = {name: row[name] for name in SCALARS}
-    values["resolved"] = json.loads(row["resolved"])
-    values["provenance"] = json.loads(row["provenance"])
+    values = {name: json.loads(row[name]) if name in JSON else row[name] for name in SCALARS}
     finals = {item["name"]: item["value"] for item in row["finals"]}
     curve = tuple(CurvePoint(item["name"], item["step"], item["value"]) for item in row["curve"])
     return CellRecord(finals=finals, curve=curve, **values)
@@ -143,6 +143,15 @@ def migrate(table: pa.Table, version: int) -> pa.Table:
     for step in range(version, SCHEMA_VERSION):
         table = MIGRATIONS[step](table)
     return table
+
+
+def sql_columns() -> dict[str, str]:
+    """Scalar columns in the record's order → their types in DuckDB."""
+    return {
+        name: "bigint" if name in INTEGERS else "double" if name in REALS else "varchar"
+        for name in KINDS
+        if name not in LISTS
+    }
 
 
 def narrow(columns: Iterable[str] | None) -> list[str]:

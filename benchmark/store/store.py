@@ -145,6 +145,8 @@ class Store:
         """
         con, state, found = self._retried(self._open)
         con.execute(views.VIEWS)
+        con.register("shard_rows", shards.dataset(found))
+        con.execute(views.CURVES)
         self._add_runs(con)
         self._add_info(con, state, found)
         con.execute("set enable_external_access = false")

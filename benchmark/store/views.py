@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
+from benchmark.store.schema import sql_columns
 from benchmark.store.selection import ORDER_SQL
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 
-TABLES = """
+_COLUMNS = sql_columns()
+_NAMES = ", ".join(_COLUMNS)
+
+TABLES = f"""
 create table idx.meta (key varchar primary key, value varchar);
 create table idx.loaded (shard varchar primary key, cells bigint);
-create table idx.records (
-    record bigint, shard varchar, cell_id varchar, attempt_id varchar, run_id varchar, task varchar,
-    initializer varchar, seed bigint, profile varchar, status varchar, error varchar, started_at varchar,
-    seconds double, steps_planned bigint, steps_done bigint, parameters bigint, execution varchar, device varchar,
-    resolved varchar, provenance varchar
-);
+create table idx.records (record bigint, shard varchar, {", ".join(map(" ".join, _COLUMNS.items()))});
 create table idx.final_values (record bigint, metric varchar, value double);
-create table idx.curve_points (record bigint, metric varchar, step bigint, value double);
 create table idx.kept (record bigint, counts boolean);
 """
+"""Curves are not in the index: they are most of a store, and few questions need them (see `CURVES`)."""
 
-LOAD = """
-insert into idx.records
-    select record, shard, cell_id, attempt_id, run_id, task, initializer, seed, profile, status, error, started_at,
-        seconds, steps_planned, steps_done, parameters, execution, device, resolved, provenance
-    from incoming;
+LOADED = (*_COLUMNS, "finals")
+"""Columns of a shard that go into the index."""
+
+LOAD = f"""
+insert into idx.records select record, shard, {_NAMES} from incoming;
 insert into idx.final_values
     select record, item.name, item.value from (select record, unnest(finals) as item from incoming);
-insert into idx.curve_points
-    select record, item.name, item.step, item.value from (select record, unnest(curve) as item from incoming);
 """
-"""Takes a registered table `incoming`: a shard's columns with `record` (unique) and `shard`."""
+"""Takes a registered table `incoming`: these columns with `record` (unique) and `shard`."""
 
 SELECT = f"""
 create or replace table idx.kept as
@@ -43,9 +40,7 @@ create or replace table idx.kept as
 """
 """One row per attempt (an attempt that lies in two files is one), with whether it counts for its cell."""
 
-_ATTEMPT = """r.cell_id, r.attempt_id, r.run_id, r.task, r.initializer, r.seed, r.profile, r.status, r.error,
-        r.started_at, r.seconds, r.steps_planned, r.steps_done, r.parameters, r.execution, r.device, r.resolved,
-        r.provenance, r.shard"""
+_ATTEMPT = f"{', '.join(f'r.{name}' for name in _COLUMNS)}, r.shard"
 
 _CELL = "r.cell_id, r.task, r.initializer, r.seed, r.profile"
 
@@ -55,10 +50,15 @@ create view cells as select {_ATTEMPT} from idx.records r join idx.kept k using 
 create view finals as
     select {_CELL}, f.metric, f.value, isfinite(f.value) as is_finite
     from idx.final_values f join idx.kept k using (record) join idx.records r using (record) where k.counts;
-create view curves as
-    select {_CELL}, c.metric, c.step, c.value
-    from idx.curve_points c join idx.kept k using (record) join idx.records r using (record) where k.counts;
 """
+
+CURVES = f"""
+create view curves as
+    select {_CELL}, c.point.name as metric, c.point.step as step, c.point.value as value
+    from (select shard, cell_id, attempt_id, unnest(curve) as point from shard_rows) c
+    join idx.records r using (shard, cell_id, attempt_id) join idx.kept k using (record) where k.counts;
+"""
+"""Takes a registered data set `shard_rows`: the columns of every shard, and `shard`."""
 
 RUNS = """
 create table runs (

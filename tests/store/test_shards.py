@@ -413,3 +413,24 @@ def test_old_remains_are_swept_and_young_or_living_ones_are_not(store, record):
     assert mine.exists()
     assert young.exists()
     assert not gone.exists()
+
+
+# --- size --------------------------------------------------------------------------------------------------------
+
+
+def test_a_shard_written_as_before_reads_the_same(store, record):
+    table = schema.to_table([record(1), record(2, status="failed", finals={}, curve=(), error="ValueError: no")])
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="snappy", write_page_checksum=True)
+    data = bytes(sink.getvalue())
+    store.layout.shards.mkdir(parents=True)
+    (store.layout.shards / f"old-{hashlib.sha256(data).hexdigest()[:32]}.parquet").write_bytes(data)
+    assert sorted(map(repr, store.records())) == sorted(map(repr, schema.to_records(table)))
+    assert store.connect().execute("select count(*) from curves").fetchall() == [(4,)]
+
+
+def test_noise_of_full_precision_takes_at_most_ten_bytes_a_value(store, record):
+    draw = random.Random(0)
+    curve = tuple(CurvePoint(f"m{k}", step, draw.gauss(0, 1)) for step in range(100) for k in range(5))
+    path = store.write_shard([record(i, curve=curve) for i in range(10)])
+    assert path.stat().st_size / (10 * len(curve)) < 10
