@@ -141,7 +141,11 @@ def test_the_overview_counts_the_last_run_of_each_experiment(store, record):
     store.save_run(RunRecord("old", experiment="paper", started_at="1", cell_ids=ids[:1]))
     store.save_run(RunRecord("new", experiment="paper", started_at="2", cell_ids=ids))
     store.write_shard(
-        [record(0), record(1, status="diverged"), record(2, status="failed", error="Traceback (most recent call last)\nValueError: no\n")]
+        [
+            record(0),
+            record(1, status="diverged"),
+            record(2, status="failed", error="Traceback (most recent call last)\nE: no"),
+        ]
     )
     store.write_shard([record(3, status="killed"), record(9)])
     store.beat(Heartbeat("new", "s", cell_ids=(ids[3], ids[4])))
@@ -150,5 +154,5 @@ def test_the_overview_counts_the_last_run_of_each_experiment(store, record):
     counts = (experiment.finished, experiment.diverged, experiment.failed, experiment.running, experiment.missing)
     assert counts == (1, 1, 1, 2, 1)
     assert experiment.total == sum(counts)
-    assert [failure.reason for failure in found.failures] == ["ValueError: no", "killed"]
+    assert [failure.reason for failure in found.failures] == ["E: no", "killed"]
     assert found.cells == 3
