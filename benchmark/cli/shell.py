@@ -23,6 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "claims": ("benchmark.cli.claims", "List, show and import published numbers."),
     "compare": ("benchmark.cli.compare", "Compare two initialisers, stores or tables."),
     "report": ("benchmark.cli.report", "Write a page with tables, curves and findings."),
+    "conform": ("benchmark.cli.conform", "Hold a task or an initialiser to the rules of a plugin."),
     "sql": ("benchmark.cli.sql", "Query the store with SQL."),
     "export": ("benchmark.cli.export", "Write results as Parquet, CSV or JSON."),
     "import": ("benchmark.cli.import_", "Read results made elsewhere into the store."),

@@ -76,6 +76,8 @@ def respond(request: Mapping[str, Any], ready: Callable[[], None]) -> dict[str, 
         return {"refused": f"{type(error).__name__}: {error}"}
     ready()
     try:
+        if request["kind"] == "conform":
+            return conform(request)
         return decide(request, cells) if request["kind"] == "decide" else train(request, cells)
     except StoreError as error:
         return {"refused": str(error)}
@@ -102,6 +104,13 @@ def decide(request: Mapping[str, Any], cells: Sequence[Cell]) -> dict[str, Any]:
 
     decision = decide_mode(cells, device=request["device"], workers=request["workers"])
     return {"decision": decision.to_json()}
+
+
+def conform(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask a rule of the conformance kit."""
+    from benchmark.conformance.run import respond
+
+    return respond(request)
 
 
 def train(request: Mapping[str, Any], cells: Sequence[Cell]) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""`bench conform`: what a task or an initialiser must hold to, asked of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from benchmark.cli import common
+from benchmark.errors import ExitCode, PluginError, UsageError
+
+if TYPE_CHECKING:
+    from benchmark.conformance.report import Report
+    from benchmark.conformance.subject import Finder, Subject
+
+
+@click.command()
+@click.argument("subject", required=False, metavar="NAME|FILE.py")
+@click.option(
+    "--task", default="", metavar="NAME", help="Try an initialiser on this task, not on the cheapest it can start."
+)
+@click.option(
+    "--profile", default="compact", show_default=True, metavar="NAME", help="Scale of the cells it is tried on."
+)
+@click.option("--rule", "only", multiple=True, metavar="ID", help="Only this rule (repeatable); --list names them.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300,
+    show_default=True,
+    help="Seconds a rule may take.",
+)
+@click.option("--list", "listing", is_flag=True, help="List the rules, with the reason of each and the way out.")
+@common.plugin_option()
+@common.json_option()
+def command(
+    subject: str | None,
+    task: str,
+    profile: str,
+    only: tuple[str, ...],
+    timeout: float,
+    listing: bool,
+    plugin: tuple[Path, ...],
+    as_json: bool,
+) -> ExitCode:
+    """Hold a task or an initializer to the rules of a plugin: NAME, or all that FILE.py registers.
+
+    Tiny cells are trained (alone, in a stack, compiled, in another process) in a process of their own. Nothing is
+    stored. Exit code 4 when a rule does not hold.
+    """
+    from benchmark.conformance.run import ORDER
+
+    if unknown := [id for id in only if id not in ORDER]:
+        from benchmark.spec.problems import hint
+
+        raise UsageError(f"no rule '{unknown[0]}'{hint(unknown[0], ORDER)}")
+    if listing:
+        return list_rules(as_json)
+    if subject is None:
+        raise UsageError("name a task, an initializer or a FILE.py; --list shows the rules")
+    reports = [examined(one, only, timeout, as_json) for one in subjects(subject, task, profile, plugin)]
+    if as_json:
+        common.emit_json([report.as_json() for report in reports])
+    return ExitCode.FOUND if any(report.findings for report in reports) else ExitCode.COMPLETE
+
+
+def list_rules(as_json: bool) -> ExitCode:
+    """Every rule in its order."""
+    from benchmark.conformance.rules import RULES
+    from benchmark.conformance.run import ORDER
+
+    rows = [
+        {"id": one.id, "kinds": one.kinds, "holds": one.holds, "why": one.why, "way_out": one.way_out}
+        for one in (RULES[id] for id in ORDER)
+    ]
+    if as_json:
+        common.emit_json(rows)
+        return ExitCode.COMPLETE
+    for row in rows:
+        click.echo(f"{row['id']} ({' and '.join(row['kinds'])}): {row['holds']}.")
+        click.echo(f"  why: {row['why']}.\n  way out: {row['way_out']}.")
+    return ExitCode.COMPLETE
+
+
+def subjects(wanted: str, task: str, profile: str, plugins: tuple[Path, ...]) -> Iterator[Subject]:
+    """Everything that is meant by a name or a file."""
+    from benchmark.conformance.subject import Finder
+
+    path = Path(wanted)
+    is_file = path.suffix == ".py"
+    finder = Finder([*plugins, *([path] if is_file else [])], profile)
+    if is_file:
+        yield from of_file(finder, path, task)
+        return
+    for notice in finder.registry.broken_notices():
+        click.echo(f"Warning: {notice}", err=True)
+    for kind in finder.kinds_of(wanted):
+        yield finder.named(kind, wanted, task=task)
+
+
+def of_file(finder: Finder, path: Path, task: str) -> Iterator[Subject]:
+    """What a plugin file registers. Raises PluginError, with its traceback's last lines, when it cannot be run."""
+    from benchmark.conformance.wording import told_of
+
+    if broken := finder.registry.broken_files.get(str(path.resolve())):
+        raise PluginError(f"{path} cannot be run: {told_of(broken)}")
+    added = finder.registry.add_file(path)
+    for kind in ("task", "initializer"):
+        for name in finder.resolver.names_from(kind, [added]):
+            yield finder.named(kind, name, task=task)
+
+
+def examined(subject: Subject, only: tuple[str, ...], timeout: float, quiet: bool) -> Report:
+    """The report of a subject; each rule's line is printed as soon as it is known."""
+    from benchmark.conformance.report import heading, lines
+    from benchmark.conformance.run import examine_apart, report
+
+    if not quiet:
+        click.echo(heading(subject.kind, subject.name, subject.pair.task_name, subject.profile))
+    results = []
+    for result in examine_apart(subject, max(1, (os.cpu_count() or 1) // 2), timeout, only or None):
+        results.append(result)
+        if not quiet:
+            click.echo(lines(result))
+    made = report(subject, results)
+    if not quiet:
+        click.echo(made.verdict())
+    return made
