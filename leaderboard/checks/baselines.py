@@ -1,23 +1,22 @@
 """Which baseline printed differences are taken to, where the source does not name one row.
 
 A *reading* is a rule that chooses a baseline for each number (the row before, the best competitor, the row called
-`Baseline` ...) and a way to take the difference (in points or in percent, either sign). One reading must hold for a
-whole column or table: a difference that breaks what nearly all of its neighbours bear out is told, even if it happens
-to be the difference to some other row. Where no reading is borne out nothing is said.
+`Baseline` ...) and a way to take the difference (in points or in percent, either sign). It must be borne out by the
+other differences of a table, column or row (`borne`); then one that breaks it is told, even if it happens to be the
+difference to some other row.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
 from leaderboard.checks.evidence import Number, fold, key_of, relate
 from leaderboard.checks.measures import direction_of
-from leaderboard.checks.numbers import Interval, Reported, parse
+from leaderboard.checks.numbers import Interval, Reported, exactly, parse
 from leaderboard.claims.model import Delta, Rounding
 
 if TYPE_CHECKING:
@@ -25,35 +24,39 @@ if TYPE_CHECKING:
 
 SAMPLE = 12
 """Differences of a pool that nominate rows as a fixed baseline."""
-WITNESSES = 3
-"""Other differences that must bear a reading out before one that breaks it is told (fewer where the source says it)."""
 LONGEST = 400
 """Rows of a column up to which the best of its group is looked for."""
-CALLED = re.compile(r"(the )?(baseline|base|vanilla|original|default|plain|standard|backbone)\b.*|.*\bbaseline")
-"""Methods that can only be what the others are compared with."""
+CALLED = ("the baseline", "baseline", "base", "vanilla", "original", "default", "plain", "standard", "backbone")
+"""First words of methods that can only be what the others are compared with."""
+
+RULES = {
+    "read": "the baseline that the others have", "previous": "the row before",
+    "above": "the nearest row above without a difference", "first": "the first row",
+    "group": "the first row of the group", "best": "the best of the others", "highest": "the highest of the others",
+    "lowest": "the lowest of the others", "underlined": "the underlined number",
+}  # fmt: skip
+STATED = {
+    "previous": ("previous",), "first": ("first",), "best": ("best", "highest", "lowest", "underlined"),
+    "underlined": ("underlined",), "corresponding": ("above", "group", "row"),
+}  # fmt: skip
+"""What a source says of its baselines (`Delta.to`) → the rules that this may mean."""
 
 
-class Mode(Enum):
-    """How a difference is taken; reversed: baseline minus value, where lower is better."""
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a difference is taken; sign −1: baseline minus value, where lower is better."""
 
-    POINTS = "in points"
-    REVERSED = "in points, a reduction counted positive"
-    RELATIVE = "in percent of the baseline"
-    REVERSED_RELATIVE = "in percent of the baseline, a reduction counted positive"
+    relative: bool
+    sign: int
 
-    @property
-    def is_relative(self) -> bool:
-        """Whether it is a percentage."""
-        return self in (Mode.RELATIVE, Mode.REVERSED_RELATIVE)
+    def __str__(self) -> str:
+        turned = ", a reduction counted positive" if self.sign < 0 else ""
+        return f"in {'percent of the baseline' if self.relative else 'points'}{turned}"
 
 
-MIRRORED = {
-    Mode.POINTS: Mode.REVERSED,
-    Mode.REVERSED: Mode.POINTS,
-    Mode.RELATIVE: Mode.REVERSED_RELATIVE,
-    Mode.REVERSED_RELATIVE: Mode.RELATIVE,
-}
-"""The same difference with the other sign."""
+DOUBTFUL = ("best", "highest", "lowest")
+"""Rules by which it is open to doubt which rows they choose from."""
+MODES = tuple(Mode(relative, sign) for relative in (False, True) for sign in (1, -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +67,10 @@ class Choice:
     name: str = ""
 
     def __str__(self) -> str:
-        return f"the row {self.name}" if self.rule == "row" else TEXTS[self.rule]
+        return f"the row {self.name}" if self.rule == "row" else RULES[self.rule]
 
 
-TEXTS = {
-    "read": "the baseline that the others have",
-    "previous": "the row before",
-    "above": "the nearest row above without a difference",
-    "first": "the first row",
-    "group": "the first row of the group",
-    "best": "the best of the others",
-    "highest": "the highest of the others",
-    "lowest": "the lowest of the others",
-    "underlined": "the underlined number",
-}
-
-STATED = {
-    "previous": ("previous",),
-    "first": ("first",),
-    "best": ("best", "highest", "lowest", "underlined"),
-    "underlined": ("underlined",),
-    "corresponding": ("above", "group", "row"),
-}
-"""What a source says of its baselines (`Delta.to`) → the rules that this may mean."""
+Reading = tuple[Choice, Mode]
 
 
 @dataclass(eq=False)
@@ -97,24 +81,25 @@ class Entry:
     stated: Delta
     printed: Reported
     choices: dict[Choice, Number] = field(default_factory=dict)
-    borne_out: set[tuple[Choice, Mode]] = field(default_factory=set)
-
-    def fits(self, choice: Choice, mode: Mode) -> bool:
-        """Whether the printed difference is that to the rule's baseline."""
-        base = self.choices[choice]
-        return taken(self.number.reported, base.reported, self.printed, mode)
+    fits: set[Reading] = field(default_factory=set)
+    """Readings under which it is the difference."""
 
     def says(self, choice: Choice) -> bool:
         """Whether the source speaks of this rule."""
         if self.stated.to == "corresponding" and choice.rule == "row":
-            return CALLED.fullmatch(choice.name) is not None
+            return is_called(choice.name)
         return self.stated.to is not None and choice.rule in STATED[self.stated.to]
 
-    def shows(self, choice: Choice) -> bool:
-        """Whether the source says the rule and leaves no doubt which row it chooses, and no reading fits."""
-        base = self.choices[choice]
-        told = _is_definite(choice, base) or base.claim.underline is True
-        return told and self.says(choice) and not self.borne_out
+    def is_definite(self, choice: Choice) -> bool:
+        """Whether the rule leaves no doubt which row it means; what counts as a competitor is open to doubt."""
+        return choice.rule in ("previous", "first", "underlined") or is_called(self.choices[choice].scope.method)
+
+
+def is_called(method: str | None) -> bool:
+    """Whether a method is called as a baseline."""
+    name = fold(method)
+    first = name.replace("the ", "", 1).split(" ")[0].rstrip(":,") if name else ""
+    return first in CALLED or name.endswith(" baseline")
 
 
 @dataclass(frozen=True)
@@ -122,8 +107,6 @@ class Judgement:
     """What the neighbours of a difference say of it."""
 
     entry: Entry
-    base: Number
-    """Baseline by the reading that is borne out."""
     choice: Choice
     mode: Mode
     agreeing: int
@@ -131,20 +114,33 @@ class Judgement:
     tried: int
     holds: bool
     """Whether this one is explained too."""
-    certain: bool
-    """Whether the source itself says the rule, so that nothing was guessed."""
+    sure: bool
+    """Whether the others bear the reading out, and nothing but the reading was guessed."""
+
+    @property
+    def base(self) -> Number:
+        """Baseline by the reading."""
+        return self.entry.choices[self.choice]
 
     def __str__(self) -> str:
-        return f"{self.agreeing} of {self.tried} other differences are to {self.choice}, {self.mode.value}"
+        return f"{self.agreeing} of {self.tried} other differences are to {self.choice}, {self.mode}"
+
+    @property
+    def weight(self) -> tuple[bool, bool, int, bool, int]:
+        """The source's own rule first, then the one with the most witnesses, then the way that is printed."""
+        says = self.entry.says(self.choice)
+        as_printed = self.mode.relative == self.entry.stated.relative
+        return self.sure and says, says, self.agreeing, as_printed, self.mode.sign
+
+
+# --- whether one number is the difference of two others; in whole numbers ---------------------------------------------
 
 
 def taken(a: Reported, b: Reported, d: Reported, mode: Mode) -> bool:
     """Whether d can be the difference of a to b; an unsigned d may be either way round."""
-    first, second = (b, a) if mode is Mode.REVERSED else (a, b)
-    if not mode.is_relative:
-        return agrees(first, second, d)
-    sign = -1 if mode is Mode.REVERSED_RELATIVE else 1
-    return is_percentage(a, b, d, sign) or (is_unsigned(d) and is_percentage(a, b, d, -sign))
+    if not mode.relative:
+        return agrees(a, b, d) if mode.sign > 0 else agrees(b, a, d)
+    return is_percentage(a, b, d, mode.sign) or (is_unsigned(d) and is_percentage(a, b, d, -mode.sign))
 
 
 def is_percentage(a: Reported, b: Reported, d: Reported, sign: int = 1) -> bool:
@@ -173,22 +169,26 @@ def agrees(
     return b_low - a_high <= d_high and d_low <= b_high - a_low
 
 
-def quotient(a: Reported, b: Reported, over_value: bool = False) -> Interval | None:
-    """(a − b) / b, or (a − b) / a, in percent; monotone in a and b, so the corners bound it.
+def relative(a: Interval, b: Interval, over_value: bool = False) -> Interval:
+    """(a − b) / b, or (a − b) / a, in percent. Raises ZeroDivisionError where the divisor may be zero."""
+    one = exactly(1)
+    return (one - b / a if over_value else a / b - one).scale(100)
 
-    None where the divisor may be zero.
-    """
-    first, second = a.interval(), b.interval()
-    if 0 in (first if over_value else second):
+
+def quotient(a: Reported, b: Reported, over_value: bool = False) -> Interval | None:
+    """`relative` of printed numbers; None where the divisor may be zero."""
+    try:
+        return relative(a.interval(), b.interval(), over_value)
+    except ZeroDivisionError:
         return None
-    corners = [(x, y) for x in (first.lo, first.hi) for y in (second.lo, second.hi)]
-    ends = [(x - y) / (x if over_value else y) * 100 for x, y in corners]
-    return Interval(min(ends), max(ends))
 
 
 def is_unsigned(d: Reported) -> bool:
     """Whether a difference is printed without a sign."""
     return d.text[:1] not in {"+", "-", "−"}
+
+
+# --- readings and what bears them out ---------------------------------------------------------------------------------
 
 
 def survey(evidence: Evidence) -> dict[tuple[Number, Delta], Judgement]:
@@ -197,16 +197,86 @@ def survey(evidence: Evidence) -> dict[tuple[Number, Delta], Judgement]:
     Neighbours are the differences of one table and metric. Percentages, and lines that hold nothing but differences,
     share their reading across the metrics of a table; the sign is then left open.
     """
-    pools: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
-    for number in evidence.numbers:
-        for stated in number.claim.differences:
-            printed = parse(stated.printed, number.claim.rounding) if stated.is_unnamed else None
-            if printed is not None:
-                metric = "" if stated.relative or stated.inferred else fold(number.scope.metric)
-                key = (number.claim.where.table, metric, str(stated.relative))
-                pools[key].append(Entry(number, stated, printed))
-    found = (judgement for pool in pools.values() for judgement in _judged(evidence, pool))
+    entries = [
+        Entry(number, stated, printed)
+        for number in evidence.numbers
+        for stated in number.claim.differences
+        if stated.is_unnamed and (printed := parse(stated.printed, number.claim.rounding)) is not None
+    ]
+
+    def pool(entry: Entry) -> tuple[str, str, bool]:
+        shared = entry.stated.relative or entry.stated.inferred
+        where = entry.number.claim.where
+        return where.table, "" if shared else fold(entry.number.scope.metric), entry.stated.relative
+
+    found = (judgement for same in gathered(entries, pool) for judgement in _judged(evidence, same))
     return {(judgement.entry.number, judgement.entry.stated): judgement for judgement in found}
+
+
+class Group:
+    """Differences of one table, column or row, and how many of them bear each reading out."""
+
+    def __init__(self, entries: list[Entry], whole: bool) -> None:
+        self.size, self.whole = len(entries), whole
+        self.tried = Counter(choice for entry in entries for choice in entry.choices)
+        self.agreeing = Counter(reading for entry in entries for reading in entry.fits)
+        self.chance = sum(map(_chance, entries)) / len(entries)
+        self.hypotheses = 2 * len(self.tried)
+
+    def judge(self, entry: Entry) -> Iterator[Judgement]:
+        """Readings that the other entries bear out, with what they make of this one.
+
+        In the whole table most of them suffice for a rule that the source states.
+        """
+        for (choice, mode), count in self.agreeing.items():
+            if choice not in entry.choices:
+                continue
+            holds = (choice, mode) in entry.fits
+            agreeing, tried = count - holds, self.tried[choice] - 1
+            says, definite = entry.says(choice), entry.is_definite(choice)
+            odds = self.chance, 2 if says else self.hypotheses
+            likely = is_borne_out(agreeing, tried, *odds, limit=LIKELY)
+            said = self.whole and says and agreeing > 1 and agreeing * 2 > tried
+            alone = not entry.fits and says and (definite or entry.choices[choice].claim.underline is True)
+            if likely or said or (self.whole and alone and agreeing == tried == 1):
+                doubt = choice.rule in DOUBTFUL or (entry.stated.inferred and not (says and definite))
+                sure = not doubt and ((says and definite and likely) or is_borne_out(agreeing, tried, *odds))
+                yield Judgement(entry, choice, mode, agreeing, tried, holds, sure)
+
+
+def _chance(entry: Entry) -> float:
+    """Probability that the entry would be the difference to some row by accident."""
+    value, d = entry.number.reported, entry.printed
+    others = [base.reported for base in entry.choices.values()]
+    gaps = [abs(float(value.value - other.value)) for other in others] or [0.0]
+    width = float(value.ulp) + max((float(other.ulp) for other in others), default=0.0)
+    if entry.stated.relative:
+        scale = 100 / max(abs(float(value.value)), 1e-9)
+        gaps, width = [gap * scale for gap in gaps], width * scale
+    return min(1.0, (width + float(d.ulp)) / (2 * max(*gaps, abs(float(d.value)), 1e-9)))
+
+
+def _judged(evidence: Evidence, pool: list[Entry]) -> Iterator[Judgement]:
+    _choose(evidence, pool)
+    table = Group(pool, whole=True)
+    lines: dict[tuple[str, str], Group] = {}
+    for axis in ("column", "row"):
+        for same in gathered(pool, lambda e, axis=axis: getattr(e.number.claim.where, axis)):  # type: ignore[misc]
+            lines[axis, getattr(same[0].number.claim.where, axis)] = Group(same, whole=False)
+    for entry in pool:
+        own = [lines[axis, getattr(entry.number.claim.where, axis)] for axis in ("column", "row")]
+        judgements = [judgement for group in (table, *own) for judgement in group.judge(entry)]
+        holding = [judgement for judgement in judgements if judgement.holds]
+        if holding or (judgements and not _is_excused(entry, own, judgements)):
+            yield max(holding or judgements, key=lambda judgement: judgement.weight)
+
+
+def _is_excused(entry: Entry, lines: list[Group], judgements: list[Judgement]) -> bool:
+    """Whether another reading explains all of the entry's own column or row, or the entry is the total of steps."""
+    if any(line.size > 2 and line.agreeing[reading] == line.size for line in lines for reading in entry.fits):
+        return True
+    steps = {j.mode for j in judgements if j.choice.rule == "previous" and entry.stated.to is None}
+    return any((Choice(rule), mode) in entry.fits for mode in steps for rule in ("first", "group", "above"))
 
 
 class Column:
@@ -216,17 +286,18 @@ class Column:
         scope, where = number.scope, number.claim.where
         rivals = evidence.rivals[(where.table, fold(scope.task), fold(scope.metric))]
         rivals = [n for n in rivals if n is number or fold(n.scope.split) == fold(scope.split)]
-        lines = ([n for n in rivals if getattr(n.claim.where, axis) == getattr(where, axis)] for axis in AXES)
-        self.numbers = next((line for line in lines if len(line) > 1), rivals)
+        axes = ([n for n in rivals if getattr(n.claim.where, a) == getattr(where, a)] for a in ("column", "row"))
+        self.numbers = next((line for line in axes if len(line) > 1), rivals)
         self.places = {n: place for place, n in enumerate(self.numbers)}
         self.named: dict[str, list[Number]] = defaultdict(list)
         for n in self.numbers:
             self.named[fold(n.scope.method)].append(n)
 
-    def others(self, number: Number) -> Iterator[Number]:
-        """Those of another method."""
+    def others(self, number: Number) -> list[Number]:
+        """Those of another method, in printed order."""
         mine = fold(number.scope.method)
-        yield from (n for name, same in self.named.items() if name and name != mine for n in same)
+        found = (n for name, same in self.named.items() if name and name != mine for n in same)
+        return sorted(found, key=self.places.__getitem__)
 
     def called(self, number: Number, name: str) -> Number | None:
         """The row of that name: of the number's own group, else the nearest before it, else the first."""
@@ -235,161 +306,67 @@ class Column:
         before = [n for n in found if self.places[n] < self.places[number]]
         return next(iter([*own, *before[::-1], *found]), None)
 
-    def above(self, number: Number) -> Iterator[Number]:
-        """Those before the number, the nearest first."""
-        return (self.numbers[place] for place in range(self.places[number] - 1, -1, -1))
-
-
-AXES = ("column", "row")
-
-
-def _judged(evidence: Evidence, pool: list[Entry]) -> Iterator[Judgement]:
-    _choose(evidence, pool)
-    table, *lines = [_groups(pool, key) for key in (_table, _column, _row)]
-    for entry in pool:
-        near = [table[_table(entry)], *(line[key(entry)] for line, key in zip(lines, (_column, _row), strict=True))]
-        judgements = [judgement for group in near for judgement in group.judge(entry, whole=group is near[0])]
-        holding = [judgement for judgement in judgements if judgement.holds]
-        if holding or (judgements and not _is_excused(entry, near[1:], judgements)):
-            yield max(holding or judgements, key=_weight)
-
-
-def _table(entry: Entry) -> str:
-    return entry.number.claim.where.table
-
-
-def _column(entry: Entry) -> str:
-    return entry.number.claim.where.column
-
-
-def _row(entry: Entry) -> str:
-    return entry.number.claim.where.row
-
-
-class Group:
-    """Differences of one table, column or row, and how many of them bear each reading out."""
-
-    def __init__(self, entries: list[Entry]) -> None:
-        self.size = len(entries)
-        self.tried = Counter(choice for entry in entries for choice in entry.choices)
-        self.agreeing = Counter(reading for entry in entries for reading in entry.borne_out)
-
-    def judge(self, entry: Entry, whole: bool) -> Iterator[Judgement]:
-        """Readings that the other entries bear out, with what they make of this one.
-
-        In the whole table most of them suffice for a rule that the source states.
-        """
-        for (choice, mode), count in self.agreeing.items():
-            if choice not in entry.choices:
-                continue
-            holds = (choice, mode) in entry.borne_out
-            agreeing, tried = count - holds, self.tried[choice] - 1
-            clear = agreeing >= WITNESSES and agreeing * 4 >= tried * 3
-            said = whole and entry.says(choice) and agreeing > 1 and agreeing * 2 > tried
-            only = agreeing == tried > 1 and not entry.borne_out and _is_called(entry.choices[choice])
-            if clear or said or only or (whole and agreeing == tried == 1 and entry.shows(choice)):
-                certain = clear and said and _is_definite(choice, entry.choices[choice])
-                yield Judgement(entry, entry.choices[choice], choice, mode, agreeing, tried, holds, certain)
-
-
-def _groups(pool: list[Entry], key: Callable[[Entry], str]) -> dict[str, Group]:
-    found: dict[str, list[Entry]] = defaultdict(list)
-    for entry in pool:
-        found[key(entry)].append(entry)
-    return {name: Group(entries) for name, entries in found.items()}
-
-
-def _is_definite(choice: Choice, base: Number) -> bool:
-    """Whether what the source says leaves no doubt which row it means; what counts as a competitor is open to doubt."""
-    return choice.rule in ("previous", "first", "underlined") or _is_called(base)
-
-
-def _is_called(base: Number) -> bool:
-    return CALLED.fullmatch(fold(base.scope.method)) is not None
-
-
-def _is_excused(entry: Entry, lines: list[Group], judgements: list[Judgement]) -> bool:
-    """Whether another reading explains all of the entry's own column or row, or the entry is the total of steps."""
-    if any(line.size > 2 and line.agreeing[reading] == line.size for line in lines for reading in entry.borne_out):
-        return True
-    steps = {j.mode for j in judgements if j.choice.rule == "previous" and entry.stated.to is None}
-    return any((Choice(rule), mode) in entry.borne_out for mode in steps for rule in ("first", "group", "above"))
-
-
-def _weight(judgement: Judgement) -> tuple[bool, bool, int, bool]:
-    """The source's own rule first, then the one with the most witnesses, then the way that is printed."""
-    as_printed = judgement.mode.is_relative == judgement.entry.stated.relative
-    return judgement.certain, judgement.entry.says(judgement.choice), judgement.agreeing, as_printed
+    def by_rule(self, number: Number) -> Iterator[tuple[Choice, Number]]:
+        """The baseline that each rule gives a number."""
+        place = self.places[number]
+        if place:
+            yield Choice("previous"), self.numbers[place - 1]
+            yield Choice("first"), self.numbers[0]
+        if above := next((n for n in reversed(self.numbers[:place]) if not n.claim.differences), None):
+            yield Choice("above"), above
+        if len(self.numbers) > LONGEST:
+            return
+        others = self.others(number)
+        group = [n for n in others if not relate(n.scope, number.scope).differ]
+        if group and self.places[group[0]] < place:
+            yield Choice("group"), group[0]
+        rivals = group or others
+        plain = [n for n in rivals if not n.claim.differences] or rivals
+        if plain:
+            highest, lowest = (pick(plain, key=lambda n: n.reported.value) for pick in (max, min))
+            way = direction_of(number.claim)[0]
+            best = highest if way == "max" else lowest
+            known = [(Choice("highest"), highest), (Choice("lowest"), lowest)]
+            yield from known if way == "unknown" else [(Choice("best"), best)]
+        if len(underlined := [n for n in rivals if n.claim.underline]) == 1:
+            yield Choice("underlined"), underlined[0]
 
 
 def _choose(evidence: Evidence, pool: list[Entry]) -> None:
     """Fill in the baseline that each rule gives each entry, and the readings that it bears out."""
-    columns: dict[tuple[str, ...], Column] = {}
+    known: dict[tuple[str, ...], Column] = {}
+    columns: list[Column] = []
     nominated: Counter[str] = Counter()
     for place, entry in enumerate(pool):
-        column = _column_of(evidence, entry.number, columns)
-        entry.choices.update(_by_rule(evidence, entry, column))
+        number, scope = entry.number, entry.number.scope
+        key = (number.claim.where.column, fold(scope.task), fold(scope.split))
+        if key not in known or number not in known[key].places:
+            known[key] = Column(evidence, number)
+        column = known[key]
+        columns.append(column)
+        if entry.stated.inferred and (found := named_rows(evidence, number, entry.stated)):
+            entry.choices[Choice("read")] = found[0]
+        entry.choices.update(column.by_rule(number))
         if place < SAMPLE:
-            nominated.update(set(_fitting(entry, column)))
-    names = [name for name, _ in nominated.most_common(SAMPLE)]
+            fitting = (n for n in column.others(number) if _explains(entry, n))
+            nominated.update({fold(n.scope.method) for n in fitting})
     mixed = len({fold(entry.number.scope.metric) for entry in pool}) > 1
-    for entry in pool:
-        column = _column_of(evidence, entry.number, columns)
-        called = ((name, column.called(entry.number, name)) for name in names)
-        entry.choices.update({Choice("row", name): base for name, base in called if base is not None})
-        entry.borne_out = {(choice, mode) for choice in entry.choices for mode in Mode if entry.fits(choice, mode)}
+    for entry, column in zip(pool, columns, strict=True):
+        for name, _ in nominated.most_common(SAMPLE):
+            if base := column.called(entry.number, name):
+                entry.choices[Choice("row", name)] = base
+        for choice, base in entry.choices.items():
+            entry.fits |= {(choice, mode) for mode in _explains(entry, base)}
         if mixed:  # some may be better high, others low
-            entry.borne_out |= {(choice, MIRRORED[mode]) for choice, mode in entry.borne_out}
+            entry.fits |= {(choice, Mode(mode.relative, -mode.sign)) for choice, mode in entry.fits}
 
 
-def _column_of(evidence: Evidence, number: Number, known: dict[tuple[str, ...], Column]) -> Column:
-    """The column of a number, built once for all of its numbers."""
-    where = number.claim.where
-    key = (where.column, fold(number.scope.task), fold(number.scope.split))
-    column = known.get(key)
-    if column is None or number not in column.places:
-        column = known[key] = Column(evidence, number)
-    return column
+def _explains(entry: Entry, base: Number) -> list[Mode]:
+    """The ways in which the entry is the difference to a baseline."""
+    return [mode for mode in MODES if taken(entry.number.reported, base.reported, entry.printed, mode)]
 
 
-def _fitting(entry: Entry, column: Column) -> Iterator[str]:
-    """Names of the rows to which the entry can be a difference."""
-    for other in column.others(entry.number):
-        if any(taken(entry.number.reported, other.reported, entry.printed, mode) for mode in Mode):
-            yield fold(other.scope.method)
-
-
-def _by_rule(evidence: Evidence, entry: Entry, column: Column) -> Iterator[tuple[Choice, Number]]:
-    number = entry.number
-    if entry.stated.inferred and (read := named_rows(evidence, number, entry.stated)):
-        yield Choice("read"), read[0]
-    if column.places[number]:
-        yield Choice("previous"), next(column.above(number))
-        yield Choice("first"), column.numbers[0]
-    if above := next((n for n in column.above(number) if not n.claim.differences), None):
-        yield Choice("above"), above
-    if len(column.numbers) <= LONGEST:
-        others = sorted(column.others(number), key=column.places.__getitem__)
-        group = [n for n in others if not relate(n.scope, number.scope).differ]
-        if group and column.places[group[0]] < column.places[number]:
-            yield Choice("group"), group[0]
-        yield from _chosen(number, group or others)
-
-
-def _chosen(number: Number, others: list[Number]) -> Iterator[tuple[Choice, Number]]:
-    """The best of the others, of those that show no difference of their own if there are such; the underlined one."""
-    plain = [n for n in others if not n.claim.differences] or others
-    if not plain:
-        return
-    highest, lowest = (pick(plain, key=lambda n: n.reported.value) for pick in (max, min))
-    way = direction_of(number.claim)[0]
-    if way == "unknown":
-        yield from ((Choice("highest"), highest), (Choice("lowest"), lowest))
-    else:
-        yield Choice("best"), highest if way == "max" else lowest
-    underlined = [n for n in others if n.claim.underline]
-    if len(underlined) == 1:
-        yield Choice("underlined"), underlined[0]
+# --- baselines that are named -----------------------------------------------------------------------------------------
 
 
 def named_rows(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
@@ -404,26 +381,20 @@ def named_rows(evidence: Evidence, number: Number, stated: Delta) -> list[Number
 
 
 def _only_named(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
-    """Where the table does not say its task: the one row of the column, and of the group, that has the name."""
-    named = fold(stated.baseline)
+    """Where the table does not say its task: the one row of the column, or number of the row, that has the name."""
+    scope, where, named = number.scope, number.claim.where, fold(stated.baseline)
     if stated.task is not None:
-        return _beside(evidence, number, stated)
+        wanted = fold(stated.task), named or fold(scope.method)
+        row = [n for n in evidence.row_of(number) if n is not number]
+        found = [n for n in row if (fold(n.scope.task), fold(n.scope.method)) == wanted]
+        found = [n for n in found if fold(n.scope.metric) == fold(scope.metric) and not relate(n.scope, scope).differ]
+        return found if len(found) == 1 else []
     if not named:
         return []
     found = [n for n in rivals(evidence, number) if fold(n.scope.method) == named]
-    group = [n for n in found if not relate(n.scope, number.scope).differ]
-    column = [n for n in group if n.claim.where.column == number.claim.where.column]
+    group = [n for n in found if not relate(n.scope, scope).differ]
+    column = [n for n in group if n.claim.where.column == where.column]
     return next((rows for rows in (found, group, column) if len(rows) == 1), [])
-
-
-def _beside(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
-    """The one number of the same row under the heading that is named: a difference of two columns needs no metric."""
-    scope, where = number.scope, number.claim.where
-    wanted = fold(stated.task), fold(stated.baseline) or fold(scope.method)
-    row = [n for n in evidence.by_row[(where.table, where.row)] if n is not number]
-    found = [n for n in row if (fold(n.scope.task), fold(n.scope.method)) == wanted]
-    found = [n for n in found if fold(n.scope.metric) == fold(scope.metric) and not relate(n.scope, scope).differ]
-    return found if len(found) == 1 else []
 
 
 def rivals(evidence: Evidence, number: Number) -> list[Number]:

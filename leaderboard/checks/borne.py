@@ -2,7 +2,8 @@
 
 What a line means (the baseline of a difference, the parts of an average, what bold marks, a scale) is a hypothesis. It
 is scored by the other numbers that it explains, and accepted at one threshold: at least three quarters of them, and so
-many that one of all the hypotheses tried would explain as many by accident in less than one table in a thousand.
+many that one of all the hypotheses tried would explain as many by accident in less than one table in a thousand. What
+breaks such a reading is an error; one that is no accident in nineteen of twenty tables is likely, and makes a warning.
 """
 
 from __future__ import annotations
@@ -12,18 +13,20 @@ from math import comb
 from typing import TypeVar
 
 LIMIT = 1e-3
-"""Probability of an accident below which a reading is accepted."""
+"""Probability of an accident below which a reading is borne out."""
+LIKELY = 0.05
+"""Probability of an accident below which it is likely."""
 SHARE = 0.75
 """Of the other numbers that a reading is about, those that it must explain."""
 
 T = TypeVar("T")
 
 
-def is_borne_out(agreeing: int, tried: int, chance: float, hypotheses: int = 1) -> bool:
+def is_borne_out(agreeing: int, tried: int, chance: float, hypotheses: int = 1, limit: float = LIMIT) -> bool:
     """Whether `agreeing` of `tried` numbers, each of which would agree with probability `chance`, are no accident."""
     if agreeing < 1 or agreeing < SHARE * tried:
         return False
-    return hypotheses * comb(tried, agreeing) * min(chance, 1.0) ** agreeing <= LIMIT
+    return hypotheses * comb(tried, agreeing) * min(chance, 1.0) ** agreeing <= limit
 
 
 def support(hits: Sequence[bool], chances: Sequence[float], hypotheses: int = 1) -> list[bool]:

@@ -78,6 +78,7 @@ class Evidence:
         self.set = claims
         self.numbers: list[Number] = []
         self.unreadable: list[Claim] = []
+        self._digits: dict[tuple[str, str, str], dict[tuple[int, int], list[Number]]] = {}
         self._roles: dict[tuple[str | None, str | None], str] = {}
         for claim in claims.claims:
             reported = parse(claim.printed, claim.rounding)
@@ -185,15 +186,15 @@ class Evidence:
         where = number.claim.where
         return self.by_cell[(where.table, where.column, fold(number.scope.metric))]
 
-    @cached_property
-    def by_digits(self) -> dict[tuple[str, str, str], dict[tuple[int, int], list[Number]]]:
-        """Numbers under one heading by mantissa and decimals, to look a value up instead of searching for it."""
-        index: dict[tuple[str, str, str], dict[tuple[int, int], list[Number]]] = {}
-        for heading, numbers in self.by_cell.items():
-            digits = index.setdefault(heading, defaultdict(list))
-            for number in numbers:
-                digits[(number.reported.mantissa, number.reported.decimals)].append(number)
-        return index
+    def digits_under(self, number: Number) -> dict[tuple[int, int], list[Number]]:
+        """The numbers under the same heading by mantissa and decimals, to look a value up instead of searching."""
+        where = number.claim.where
+        heading = where.table, where.column, fold(number.scope.metric)
+        if heading not in self._digits:
+            found = self._digits[heading] = defaultdict(list)
+            for n in self.by_cell[heading]:
+                found[n.reported.mantissa, n.reported.decimals].append(n)
+        return self._digits[heading]
 
     @cached_property
     def judgements(self) -> dict[tuple[Number, Delta], Judgement]:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 
-from leaderboard.checks.borne import gathered, is_borne_out
+from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
 from leaderboard.checks.evidence import Evidence, Number, fold, relate
 from leaderboard.checks.finding import cell
 from leaderboard.checks.measures import describes, family, is_rank, measure
@@ -174,10 +174,12 @@ class Line:
     """Name of a natural reading → headings of the parts."""
     plain: bool
     """Whether the heading leaves no doubt that it is the average of what stands beside it."""
+    considered: int = 0
+    """Readings looked at beyond the natural ones."""
 
     def read(self) -> Iterator[Average]:
         """The averages under the reading that most of them bear out."""
-        best, tried = Taken(-1, Reading(frozenset()), []), 0
+        best, tried, self.considered = Taken(-1, Reading(frozenset()), []), 0, 0
         for reading in self._readings():
             entries = [entry for at in range(len(self.wholes)) if (entry := self._entry(at, reading)) is not None]
             tried += bool(entries)
@@ -187,7 +189,7 @@ class Line:
                 best = Taken(hits, reading, entries, holds)
             if hits == len(self.wholes):
                 break
-        yield from self._taken(best, tried)
+        yield from self._taken(best, tried + self.considered)
 
     def _taken(self, best: Taken, tried: int) -> Iterator[Average]:
         hits, entries = best.hits, best.entries
@@ -196,7 +198,8 @@ class Line:
         sample = entries[:12]
         chance = sum(case.chance for _, case, _ in sample) / len(sample)
         guess = self.plain and best.reading.natural and (2 * hits >= len(entries) or len(entries) == 1)
-        if not guess and not is_borne_out(hits, len(entries), chance, tried):
+        size = len(entries) - (hits < len(entries))  # against the odd one out the others must stand
+        if not guess and not is_borne_out(hits, size, chance, tried, LIKELY):
             return
         for (whole, case, parts), hit in zip(entries, best.holds, strict=True):
             sure = is_borne_out(hits - hit, len(entries) - 1, chance, tried)
@@ -224,6 +227,7 @@ class Line:
         sizes = range(1, MOST_LEFT_OUT + 1)
         ways = [frozenset(keys - set(left)) for size in sizes for left in combinations(ordered, size)]
         ways += [frozenset(ordered[a:b]) for a in range(len(ordered)) for b in range(a + 2, len(ordered) + 1)]
+        self.considered += len(ways)
         samples = list(zip(self.wholes, self.beside, strict=True))[:4]
         for way in dict.fromkeys(ways):
             fitting = sum(_plain_fits(whole, [n for k, n in row.items() if k in way]) for whole, row in samples)
@@ -305,7 +309,8 @@ def _may_be_part(number: Number) -> bool:
 def _is_no_score(number: Number) -> bool:
     """Costs, perplexities and other quantities that no average of percentages holds, and hyper-parameters."""
     label = read(number.claim.where.column.rpartition(" / ")[2])
-    if label.kind in ("cost", "count", "budget", "identifier") or describes(number.claim):
+    named = label.kind == "identifier" and number.reported.decimals < 1  # ORG is a class, where it has scores
+    if named or label.kind in ("cost", "count", "budget") or describes(number.claim):
         return True
     known = family(measure(number.claim))
     # a word with other meanings, such as PER, may be the name of a class

@@ -165,7 +165,8 @@ def _disagree(
 
 def _delta_witness(evidence: Evidence, a: Number, b: Number) -> Iterator[Explanation]:
     """Which of the two a printed difference agrees with."""
-    from leaderboard.checks.published.differences import agrees, baselines
+    from leaderboard.checks.baselines import agrees
+    from leaderboard.checks.published.differences import baselines
 
     stated = [(witness, delta) for witness in (a, b) for delta in witness.claim.differences if not delta.relative]
     for witness, delta in stated:
