@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import time
 from collections.abc import Iterable, Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from benchmark.backends.contract import Backend, Options
+from benchmark.backends.contract import Backend, Options, Underway
 from benchmark.errors import UsageError
 from benchmark.spec.problems import hint
 from benchmark.spec.source import core_schema
@@ -21,6 +24,7 @@ BUILT_IN = {
     "ray": "benchmark.backends.ray:Ray",
     "slurm": "benchmark.backends.slurm:Slurm",
 }
+ASK_SECONDS = 5.0
 PACKAGES = {"dask": "distributed", "ray": "ray", "slurm": "submitit"}
 """What a backend needs; each is an extra of this project by the backend's name."""
 
@@ -38,17 +42,33 @@ def find(name: str) -> type[Backend]:
     """
     if name not in known():
         raise UsageError(f"--backend '{name}' is not known{hint(name, known())}.")
-    module, _, attribute = known()[name].partition(":")
     try:
         if name in PACKAGES:
             importlib.import_module(PACKAGES[name])
-        found = getattr(importlib.import_module(module), attribute)
-    except ImportError as error:
+        found = load(name)
+    except (ImportError, AttributeError) as error:
         remedy = f"pip install 'initbench[{name}]'" if name in PACKAGES else "mend the package that brings it"
         raise UsageError(f"--backend {name} cannot be loaded ({error}): {remedy}.") from None
     if not (isinstance(found, type) and issubclass(found, Backend)):
         raise UsageError(f"--backend {name}: {known()[name]} is no subclass of benchmark.backends.contract.Backend.")
     return found
+
+
+def load(name: str) -> Any:
+    """What a name stands for, whether or not the packages it needs to train are there."""
+    module, _, attribute = known()[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def underway(store: Path) -> list[Underway]:
+    """Jobs for cells of a store that were submitted by runs whose dispatcher left; a question every few seconds."""
+    return [*asked(store, int(time.monotonic() / ASK_SECONDS))]
+
+
+@functools.lru_cache(maxsize=1)
+def asked(store: Path, _: int) -> tuple[Underway, ...]:
+    """Every backend that has a folder in the store, asked."""
+    return tuple(job for name in known() if (store / name).is_dir() for job in load(name).underway(store))
 
 
 def read_options(name: str, kind: type[Backend], written: Mapping[str, Any]) -> Options:

@@ -32,7 +32,7 @@ from benchmark.backends.contract import (
     Why,
     WorkerError,
 )
-from benchmark.backends.work import perform
+from benchmark.backends.work import SWEEP_SECONDS, perform
 from benchmark.errors import UsageError
 from benchmark.execution.job import Job, Outcome
 from benchmark.execution.process import POOL
@@ -108,7 +108,8 @@ class Work:
     """What submitit carries to a node: stacks, and what to do with them."""
 
     function: Function
-    jobs: dict[int, Job]
+    jobs: dict[str, Job]
+    """By the name of the answer."""
     folder: str
     """Of the answers."""
 
@@ -141,8 +142,8 @@ class Work:
             Work.training.join(END_SECONDS)
 
     def _train(self) -> None:
-        for number, job in self.jobs.items():
-            if answer_file(Path(self.folder), number).exists():
+        for name, job in self.jobs.items():
+            if answer_file(Path(self.folder), name).exists():
                 continue
             try:
                 answer = perform(self.function, job)
@@ -150,12 +151,12 @@ class Work:
                 answer = WorkerError(traceback.format_exc())
             if STOPPING.is_set() or isinstance(answer, Lost) or (isinstance(answer, Outcome) and answer.stopped):
                 return
-            write_bytes(answer_file(Path(self.folder), number), pickle.dumps(answer))
+            write_bytes(answer_file(Path(self.folder), name), pickle.dumps(answer))
 
 
-def answer_file(folder: Path, number: int) -> Path:
-    """Where a job's answer is put. The folder is its owner's alone, so what is unpickled is what was pickled here."""
-    return folder / f"{number}.answer"
+def answer_file(folder: Path, name: str) -> Path:
+    """Where an answer is put. The folder is its owner's alone, so what is unpickled is what was pickled here."""
+    return folder / f"{name}.answer"
 
 
 class Slurm(Backend):
@@ -174,27 +175,35 @@ class Slurm(Backend):
         self.workers = wanted.workers or STACKS_AT_ONCE
         self.threads = options.cpus
         self._folder = wanted.folder / "slurm" / wanted.run_id
+        sweep(self._folder.parent)
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._stacks = options.stacks
         self._executor = executor(self._folder, options, gpus, self.workers)
-        self._jobs: dict[int, str] = {}
+        self._rounds = 0
+        self._numbers: dict[str, int] = {}
+        self._jobs: dict[str, str] = {}
         self._gone: dict[str, float] = {}
         self._asked = -ASK_SECONDS
         self._keep = False
 
     def submit(self, function: Function, jobs: Mapping[int, Job]) -> None:
         """See `Backend.submit`. Raises BackendError."""
-        numbers = [*jobs]
-        chunks = [numbers[start : start + self._stacks] for start in range(0, len(numbers), self._stacks)]
+        self._rounds += 1
+        named = {f"{self._rounds}-{number}": job for number, job in jobs.items()}
+        self._numbers |= dict(zip(named, jobs, strict=True))
+        names = [*named]
+        chunks = [names[start : start + self._stacks] for start in range(0, len(names), self._stacks)]
         for start in range(0, len(chunks), ARRAY_SIZE):
             part = chunks[start : start + ARRAY_SIZE]
-            works = [Work(function, {number: jobs[number] for number in chunk}, str(self._folder)) for chunk in part]
-            names = self._submitted(works)
-            chunks_of = dict(zip(names, part, strict=True))
-            self._jobs.update({number: name for name, chunk in chunks_of.items() for number in chunk})
-            cells = {name: [id for n in chunk for id in jobs[n].cell_ids] for name, chunk in chunks_of.items()}
+            works = [Work(function, {name: named[name] for name in chunk}, str(self._folder)) for chunk in part]
+            chunk_of = dict(zip(self._submitted(works), part, strict=True))
+            self._jobs |= {name: job for job, chunk in chunk_of.items() for name in chunk}
             if function.__name__ == "supervise":  # only what trains takes cells
-                write_json(self._folder / f"{names[0]}.json", cells)
+                record = {
+                    job: {"cells": [id for name in chunk for id in named[name].cell_ids], "answers": chunk}
+                    for job, chunk in chunk_of.items()
+                }
+                write_json(self._folder / f"{next(iter(record))}.json", record)
 
     def _submitted(self, works: list[Work]) -> list[str]:
         try:
@@ -212,10 +221,10 @@ class Slurm(Backend):
         return found
 
     def _answers(self) -> list[tuple[int, Any]]:
-        there = {int(path.stem) for path in self._folder.glob("*.answer")} & self._jobs.keys()
-        for number in there:
-            del self._jobs[number]
-        return [(number, pickle.loads(answer_file(self._folder, number).read_bytes())) for number in sorted(there)]
+        there = {path.stem for path in self._folder.glob("*.answer")} & self._jobs.keys()
+        for name in there:
+            del self._jobs[name]
+        return [(self._numbers[name], pickle.loads(answer_file(self._folder, name).read_bytes())) for name in there]
 
     def _losses(self) -> list[tuple[int, Any]]:
         if time.monotonic() - self._asked < ASK_SECONDS:
@@ -230,9 +239,9 @@ class Slurm(Backend):
         }
         lost = {job for job, since in self._gone.items() if now - since >= SETTLE_SECONDS}
         found = {job: what_became_of(job, self._folder) for job in lost}
-        numbers = [number for number, job in self._jobs.items() if job in lost]
-        self._keep |= bool(numbers)
-        return [(number, found[self._jobs.pop(number)]) for number in numbers]
+        names = [name for name, job in self._jobs.items() if job in lost]
+        self._keep |= bool(names)
+        return [(self._numbers[name], found[self._jobs.pop(name)]) for name in names]
 
     def cancel(self) -> None:
         """Take queued jobs back, and have running ones end in order."""
@@ -241,8 +250,8 @@ class Slurm(Backend):
 
     def detach(self) -> None:
         """See `Backend.detach`."""
+        self._keep = bool(self._jobs)
         self._jobs.clear()
-        self._keep = True
 
     def close(self) -> None:
         """See `Backend.close`; the logs stay where something was lost."""
@@ -254,20 +263,34 @@ class Slurm(Backend):
     @classmethod
     def underway(cls, store: Path) -> list[Underway]:
         """See `Backend.underway`."""
-        submitted = {path: read_json(path) for path in (store / "slurm").glob("*/*.json")}
-        if not submitted:
-            return []
-        states = queue()
-        if states is None:
-            return []
-        found = []
-        for path, jobs in submitted.items():
-            for job, cells in (jobs or {}).items():
-                state = states.get(job, "")
-                alive = bool(state) and state not in GONE
-                lost = Lost("died") if alive else what_became_of(job, path.parent)
-                found.append(Underway(job, tuple(cells), alive, state or lost.why, lost.detail))
-        return found
+        submitted = {path: read_json(path) or {} for path in (store / "slurm").glob("*/*.json")}
+        states = queue() if submitted else {}
+        return [
+            job
+            for path, jobs in submitted.items()
+            for name, entry in jobs.items()
+            if (job := standing(name, entry, path.parent, states)) is not None
+        ]
+
+
+def standing(job: str, entry: Mapping[str, Any], folder: Path, states: Mapping[str, str] | None) -> Underway | None:
+    """Where a job of another run stands; None for one that is gone and has left all its answers."""
+    cells = tuple(entry["cells"])
+    if states is None:
+        return Underway(job, cells, False, "not known: SLURM does not answer here")
+    if (state := states.get(job)) is not None and state not in GONE:
+        return Underway(job, cells, True, state)
+    if all(answer_file(folder, name).exists() for name in entry["answers"]):
+        return None
+    lost = what_became_of(job, folder)
+    return Underway(job, cells, False, lost.why, lost.detail)
+
+
+def sweep(folder: Path) -> None:
+    """Remove folders of runs so old that nothing in them can be of use."""
+    for old in folder.glob("*"):
+        if time.time() - max(path.stat().st_mtime for path in (old, *old.glob("*"))) > SWEEP_SECONDS:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def executor(folder: Path, options: SlurmOptions, gpus: int, at_once: int) -> Any:

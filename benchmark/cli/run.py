@@ -96,6 +96,9 @@ def execution_options() -> common.Option[Any]:
 @click.option(
     "--wait/--no-wait", default=True, show_default=True, help="Wait for cells that another run is training right now."
 )
+@click.option(
+    "--detach", is_flag=True, help="Submit and leave (slurm); the same command, without it, waits for what is missing."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @common.json_option("Print NDJSON events instead of text.")
 def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: bool, **options: Any) -> ExitCode:
@@ -117,7 +120,7 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
         return nothing_to_do(plan, results, say)
     result = train(plan, todo, results, say, options)
     checks = ""
-    if result.code is not ExitCode.INTERRUPTED:
+    if result.code is not ExitCode.INTERRUPTED and not result.detached:
         show_results(plan, results, say)
         checks = tell_checks(plan, results, say)
     say.hints(after(result))
@@ -130,8 +133,11 @@ def check_execution(options: dict[str, Any]) -> None:
 
     if options["execution"] != "auto":
         Mode.parse(options["execution"])
-    if options["backend"] != "local" or options["backend_option"]:  # nothing to check, and something to import
-        find_backend(options)
+    if options["backend"] == "local" and not (options["backend_option"] or options["detach"]):
+        return  # nothing to check, and something to import
+    kind, _ = find_backend(options)
+    if options["detach"] and not kind.can_detach:
+        raise UsageError(f"--detach: jobs of --backend {options['backend']} end with their dispatcher; slurm's do not.")
 
 
 def find_backend(options: dict[str, Any]) -> tuple[type[Backend], Options]:
@@ -288,6 +294,7 @@ def make_settings(plan: Plan, store: Store, options: dict[str, Any]) -> Settings
         retries=options["retries"],
         max_failures=1 if options["fail_fast"] else options["max_failures"],
         wait=options["wait"],
+        detach=options["detach"],
         purpose="forced" if options["force"] else "run",
         plugins=plan.loaded.plugin_files,
         primary=primary_metrics(plan),
@@ -342,6 +349,9 @@ def after(result: RunResult) -> list[str]:
     """What the user may want next."""
     if result.code is ExitCode.INTERRUPTED:
         return [f"{shlex.join(['bench', *sys.argv[1:]])}   (the same command) goes on with what is missing"]
+    if result.detached:
+        same = shlex.join(["bench", *(word for word in sys.argv[1:] if word != "--detach")])
+        return [f"{common.suggestion('status')}   shows the queue", f"{same}   waits for it and trains what is missing"]
     hints = [common.suggestion("leaderboard", options=("--format", "markdown")), common.suggestion("check")]
     if result.missing:
         why = "says which cells failed and why; running again tries them again"

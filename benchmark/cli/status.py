@@ -15,6 +15,7 @@ from benchmark.cli.stores import open_store, tell
 from benchmark.wording import counted
 
 if TYPE_CHECKING:
+    from benchmark.backends.contract import Underway
     from benchmark.store import Store
     from benchmark.store.overview import Overview, Stack
 
@@ -75,6 +76,7 @@ def look(store: Store, errors: bool, as_json: bool) -> None:
     tell(found.warnings)
     show_experiments(found)
     show_stacks(found.stacks)
+    show_queue(queued(Path(found.store)))
     show_failures(found, errors)
     if found.quarantined:
         click.echo(f"\n{found.quarantined} damaged files in {found.store}/quarantine, each with its reason")
@@ -83,6 +85,7 @@ def look(store: Store, errors: bool, as_json: bool) -> None:
 def as_data(found: Overview) -> dict[str, Any]:
     """The state as plain data."""
     data = asdict(found)
+    data["queue"] = [vars(job) for job in queued(Path(found.store))]
     data["failures"] = [{**failure._asdict(), "reason": failure.reason} for failure in found.failures]
     return data
 
@@ -106,6 +109,27 @@ def show_stacks(stacks: tuple[Stack, ...]) -> None:
         return
     click.echo()
     print_table(("training", "cells", "step", "metrics", "for", "pid", ""), [stack_line(stack) for stack in stacks])
+
+
+def queued(store: Path) -> list[Underway]:
+    """What the queue of a cluster holds for this store; nothing is imported or asked when nothing was submitted."""
+    from benchmark.backends.catalog import underway
+
+    return underway(store)
+
+
+def show_queue(jobs: list[Underway]) -> None:
+    """One line per state of jobs that were submitted, and the last word of those that are gone with cells undone."""
+    if not jobs:
+        return
+    states: dict[str, list[Underway]] = {}
+    for job in jobs:
+        states.setdefault(job.state if job.alive else f"gone: {job.state}", []).append(job)
+    click.echo()
+    print_table(("queue", "jobs", "cells", "first", "last word"), [
+        (state, len(found), sum(len(job.cell_ids) for job in found), found[0].job, found[0].detail.rpartition("\n")[2])
+        for state, found in states.items()
+    ])  # fmt: skip
 
 
 def stack_line(stack: Stack) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -68,39 +69,45 @@ def torch_has_cuda() -> bool:
 
 
 def resolve_device(wanted: str) -> str:
-    """`cpu`, `cuda` (any GPU) or `cuda:<k>` for what `--device` says; `auto` takes GPUs when torch can use them.
+    """`cpu`, `cuda` (any GPU) or GPUs by number for what `--device` says; `auto` takes GPUs when torch can use them.
 
     Raises:
-        UsageError: a GPU is asked for that is not there, or the word is none of these.
+        UsageError: a GPU is asked for that is not there, or the words are none of these.
     """
     if wanted == "auto":
         return "cuda" if gpus() and torch_has_cuda() else "cpu"
     if wanted == "cpu":
         return wanted
-    kind, _, index = wanted.partition(":")
-    if kind != "cuda" or (":" in wanted and not index.isdecimal()):
-        raise UsageError(f"--device is auto, cpu, cuda or cuda:<number>, not '{wanted}'.")
+    if not CUDA.fullmatch(wanted):
+        raise UsageError(f"--device is auto, cpu, cuda or GPUs by number (cuda:0,cuda:1), not '{wanted}'.")
     if not torch_has_cuda():
         raise UsageError(f"--device {wanted} needs a torch built with CUDA; this one is not. Use --device cpu.")
-    if not gpus() or (index and int(index) >= len(gpus())):
+    if not gpus() or any(number >= len(gpus()) for number in numbers(wanted)):
         names = ", ".join(f"cuda:{k} {gpu.name}" for k, gpu in enumerate(gpus())) or "none"
         raise UsageError(f"--device {wanted}: no such GPU. Found: {names}.")
     return wanted
+
+
+CUDA = re.compile(r"cuda|cuda:\d+(,cuda:\d+)*")
+
+
+def numbers(device: str) -> list[int]:
+    """The GPUs that a device names, in order and once each; none where it leaves the choice."""
+    return list(dict.fromkeys(int(number) for number in re.findall(r":(\d+)", device)))
 
 
 def candidates(device: str) -> tuple[Gpu, ...]:
     """GPUs a process for `device` may take; empty for the CPU."""
     if not device.startswith("cuda"):
         return ()
-    index = device.partition(":")[2]
-    return (gpus()[int(index)],) if index else gpus()
+    return tuple(gpus()[number] for number in numbers(device)) or gpus()
 
 
 @contextlib.contextmanager
 def gpu_slot(device: str, stopped: Callable[[], bool] = lambda: False) -> Iterator[Gpu | None]:
     """Hold one GPU of `device` for as long as the block runs; None for the CPU.
 
-    The slot is a lock file of this machine, so that every dispatcher (threads, loky, Dask, Ray) and two runs at once
+    The slot is a lock file of this machine, so that every backend and two runs at once
     keep to one training process per GPU. Waits for a free one until `stopped()`; then yields None.
     """
     choices = candidates(device)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from benchmark.backends.catalog import underway
 from benchmark.backends.contract import Backend, Lost
 from benchmark.backends.local import Local
 from benchmark.backends.work import Marks
@@ -51,6 +52,8 @@ class Settings:
     wait: bool = True
     """Whether to wait for cells that another living run is training."""
     purpose: str = "run"
+    detach: bool = False
+    """Submit and leave, where the backend's jobs do without their dispatcher."""
 
 
 class Listener(Protocol):
@@ -80,6 +83,8 @@ class Execution:
     """Stopped by Ctrl-C or SIGTERM."""
     stopped_early: bool = False
     """Stopped by `--max-failures` or `--fail-fast`."""
+    submitted: int | None = None
+    """Stacks left to a queue by `--detach`; None without it."""
 
     def interrupt(self) -> None:
         """Note that a signal came."""
@@ -99,15 +104,27 @@ def execute(
     summary = Execution()
     left = set(todo)
     with engaged(settings, store.root, summary):
-        modes = decide_modes([cell for cell in cells if cell.id in left], store, settings, listener)
-        while left and not STOPPING.is_set():
-            stacks = form_stacks(cells, left, modes, None if settings.execution else settings.backend.workers)
-            stacks = longest_first(stacks, store.execution(), settings)
-            listener.dispatching(stacks)
-            jobs = [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
+        summary.elsewhere = left & in_queues(store)
+        left -= summary.elsewhere
+        while not STOPPING.is_set():
+            jobs = prepare(cells, left, store, settings, listener) if left else []
+            if settings.detach:
+                leave(jobs, settings, summary)
+                break
             hand_out(jobs, settings, listener, summary)
             left = after_others(store, settings, listener, summary)
+            if not left:
+                break
     return summary
+
+
+def prepare(cells: Sequence[Cell], left: set[str], store: Store, settings: Settings, listener: Listener) -> list[Job]:
+    """Stacks of the cells whose id is in `left`, each shape's mode decided, ready to be handed out."""
+    modes = decide_modes([cell for cell in cells if cell.id in left], store, settings, listener)
+    stacks = form_stacks(cells, left, modes, None if settings.execution else settings.backend.workers)
+    stacks = longest_first(stacks, store.execution(), settings)
+    listener.dispatching(stacks)
+    return [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
 
 
 @contextmanager
@@ -115,7 +132,8 @@ def engaged(settings: Settings, store: Path, summary: Execution) -> Iterator[Non
     """Signals end the block in order, and at its end the backend's workers go."""
     with stopping_on_signals(summary.interrupt), closing(settings.backend):
         yield
-        Marks(store, settings.run_id).clear()
+        if summary.submitted is None:
+            Marks(store, settings.run_id).clear()
 
 
 def longest_first(
@@ -144,16 +162,32 @@ def after_others(store: Store, settings: Settings, listener: Listener, summary: 
     """Wait for cells that another run is training; those that it did not finish, because it was stopped or killed."""
     if not (summary.elsewhere and settings.wait):
         return set()
-    listener.note(f"Waiting for {counted(len(summary.elsewhere), 'cell')} that another run is training")
+    listener.note(f"Waiting for {counted(len(summary.elsewhere), 'cell')} that another run is training or has queued")
     while not STOPPING.wait(WAIT_SECONDS):
         done = summary.elsewhere & set(store.finished())
-        theirs = {id for beat in store.heartbeats() if beat.is_alive() for id in beat.cell_ids}
+        theirs = {id for beat in store.heartbeats() if beat.is_alive() for id in beat.cell_ids} | in_queues(store)
         listener.ended(Outcome("", already=tuple(sorted(done))))
         summary.elsewhere -= done
         if not summary.elsewhere & theirs:
             left, summary.elsewhere = summary.elsewhere, set()
             return left
     return set()
+
+
+def in_queues(store: Store) -> set[str]:
+    """Cells for which a cluster holds jobs of other runs, which may have no dispatcher any more."""
+    return {id for job in underway(store.root) if job.alive for id in job.cell_ids}
+
+
+def leave(jobs: Sequence[Job], settings: Settings, summary: Execution) -> None:
+    """Submit, and let go; not when the run is being stopped."""
+    if STOPPING.is_set():
+        return
+    if jobs:
+        settings.backend.submit(supervise, dict(enumerate(jobs)))
+    settings.backend.detach()
+    summary.submitted = len(jobs)
+    summary.elsewhere |= {id for job in jobs for id in job.cell_ids}
 
 
 def train_jobs(jobs: Sequence[Job], settings: Settings, listener: Listener) -> Execution:

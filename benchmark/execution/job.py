@@ -25,7 +25,7 @@ class Job:
     mode: str
     """Execution mode, as `benchmark.train.mode.Mode.parse` reads it."""
     device: str
-    """`cpu`, `cuda` (any free GPU) or `cuda:<k>`."""
+    """`cpu`, `cuda` (any free GPU) or GPUs by number."""
     threads: int
     """Torch threads of the training process."""
     plugins: tuple[PluginFile, ...] = ()

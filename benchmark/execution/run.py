@@ -35,6 +35,8 @@ class RunResult:
     """Cells that this run gave numbers to."""
     missing: dict[str, int] = field(default_factory=dict)
     """What has no numbers, by status: `failed`, `timeout`, `killed`, `not started`, `running elsewhere`, `broken`."""
+    detached: bool = False
+    """Whether it has left its jobs to a cluster's queue."""
 
 
 def run_plan(plan: Plan, todo: Sequence[Cell], store: Store, settings: Settings, listener: Listener) -> RunResult:
@@ -145,6 +147,10 @@ def verdict(
         kept = f"{counted(trained, 'cell')} of this run {'is' if trained == 1 else 'are'} in the store"
         why = f"interrupted; {kept}, the same command goes on from there"
         return RunResult(ExitCode.INTERRUPTED, why, trained, missing)
+    if execution.submitted is not None and not execution.interrupted:
+        waiting = counted(len(execution.elsewhere), "cell")
+        why = f"submitted {counted(execution.submitted, 'stack')}; {waiting} in the queue or running"
+        return RunResult(ExitCode.COMPLETE, why, missing=missing, detached=True)
     if missing:
         listed = ", ".join(f"{count} {status}" for status, count in missing.items())
         early = f" (stopped at {counted(execution.failed, 'failure')})" if execution.stopped_early else ""
@@ -171,6 +177,8 @@ def what_is_missing(plan: Plan, cells: Sequence[Cell], store: Store, execution: 
 
 def status_of(result: RunResult) -> RunStatus:
     """The word for the run's record."""
+    if result.detached:
+        return "detached"
     known: dict[ExitCode, RunStatus] = {ExitCode.COMPLETE: "complete", ExitCode.INTERRUPTED: "interrupted"}
     return known.get(result.code, "incomplete")
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import BenchError, ExitCode
+from benchmark.execution import fit
 from benchmark.execution.devices import gpu_slot
 from benchmark.execution.job import Ended, Job, Outcome
 from benchmark.execution.process import POOL, DeathError, Place, StoppedError, TimeLimitError
@@ -62,12 +63,16 @@ def train_parts(store: Store, job: Job, mine: Heartbeat, stopped: Callable[[], b
     waiting = [Part(job)]
     while waiting and not stopped():
         part = waiting.pop(0)
+        if len(pieces := fit.fitting(part.job)) > 1:
+            waiting = [replace(part, job=piece) for piece in pieces] + waiting
+            continue
         store.beat(replace(mine, beaten_at=time.time()))  # a process that died has left its own behind
         try:
             ended += train_once(part.job, mine.started_at, stopped)
         except StoppedError:
             break
         except (DeathError, TimeLimitError, TrainingError) as error:
+            fit.learn(part.job, str(error))
             after = what_next(part, error)
             waiting = after + waiting
             if not after:

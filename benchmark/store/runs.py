@@ -9,7 +9,8 @@ from typing import Any, Literal
 from benchmark.errors import StoreError
 from benchmark.store.layout import SAFE_ID, Layout, host, process_start, read_json, storing, write_json
 
-RunStatus = Literal["running", "complete", "incomplete", "interrupted", "failed"]
+RunStatus = Literal["running", "complete", "incomplete", "interrupted", "failed", "detached"]
+"""`detached`: its jobs are in the queue of a cluster."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -278,3 +279,48 @@ def test_what_is_wrong_in_the_users_file_is_shown_at_its_place(project, tmp_path
     assert "own.yaml:2:3" in said
     assert "own.yaml:3:12" in said
     assert "nowhere.yaml:1:1: cannot be read" in project.run("--profile-file", "nowhere.yaml", code=2)
+
+
+THIRD_PARTY = '''
+from benchmark.backends.contract import Backend, Options
+from benchmark.backends.work import perform
+
+class Polite(Options):
+    greeting: str = "hello"
+
+class Mine(Backend):
+    """One job after the other, here."""
+    Options = Polite
+
+    def __init__(self, options, wanted):
+        self.jobs, self.greeting = [], options.greeting
+
+    def submit(self, function, jobs):
+        self.jobs += [(number, function, job) for number, job in jobs.items()]
+
+    def collect(self, seconds):
+        number, function, job = self.jobs.pop(0)
+        print(self.greeting, number)
+        return [(number, perform(function, job))]
+'''
+
+
+def test_a_package_that_is_installed_brings_its_backend(make_project):
+    project = make_project(seeds=4)
+    info = project.folder / "mine-1.0.dist-info"
+    info.mkdir()
+    (project.folder / "mine.py").write_text(THIRD_PARTY)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[bench.backends]\nmine = mine:Mine\nlocal = mine:Mine\n")
+    environment = {**os.environ, "PYTHONPATH": str(project.folder)}
+    command = [sys.executable, "-m", "benchmark.cli", "run", "toy.yaml", "--execution", "stack:2", "--backend", "mine"]
+    more = ["--backend-option", "greeting=42"]
+    done = subprocess.run([*command, *more], cwd=project.folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("42 ")] == ["42 0", "42 1"]
+    assert len(project.store.finished()) == 4
+    other = subprocess.run(
+        [*command, "--backend-option", "greting=1"], cwd=project.folder, env=environment, capture_output=True, text=True
+    )
+    assert other.returncode == 2
+    assert "'greting' is not known; did you mean 'greeting'? (backend mine)" in other.stderr

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -92,3 +94,82 @@ def test_a_cluster_that_is_not_there_is_a_usage_error(project, engine):
     said = project.run("--backend", engine, "--backend-option", "address=127.0.0.1:1", *wait, code=2)
     assert "docs/cluster.md" in said
     assert "Traceback" not in said
+
+
+# --- SLURM: a queue that outlives its dispatcher -------------------------------------------------------------------
+
+
+def slurm(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def jobs_of(project):
+    """Job → (cells, names of its answers), of all that was submitted for the project's store."""
+    files = (project.folder / "results" / "slurm").glob("*/*.json")
+    return {job: entry for file in files for job, entry in json.loads(file.read_text()).items()}
+
+
+@pytest.mark.slow
+@pytest.mark.engine("slurm")
+def test_a_detached_run_goes_on_alone_and_is_waited_for_by_the_next(make_project):
+    project = make_project(seeds=6, pause=0.3)
+    said = project.bench(*PINNED, "--backend", "slurm", "--detach")
+    assert "Exit 0: submitted 3 stacks; 6 cells in the queue or running." in said
+    assert project.store.runs()[-1].status == "detached"
+    assert len(jobs_of(project)) == 3
+    queue = json.loads(project.bench("status", "--json"))["queue"]
+    assert {cell for job in queue if job["alive"] for cell in job["cell_ids"]} <= set(project.store.runs()[-1].cell_ids)
+    assert "--detach: jobs of --backend local end with" in project.run("--detach", code=2)
+    said = project.bench(*PINNED)  # by threads: trains nothing that is queued
+    assert "Waiting for 6 cells that another run is training or has queued" in said
+    assert len(project.store.attempts()) == len(project.store.finished()) == 6
+    assert {attempt.run_id for attempt in project.store.attempts()} == {project.store.runs()[0].run_id}
+    assert json.loads(project.bench("status", "--json"))["queue"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.engine("slurm")
+def test_what_scancel_took_is_said_and_trained_by_the_next_run(make_project):
+    project = make_project(seeds=6, pause=0.5)
+    process = project.start(*PINNED, "--backend", "slurm")
+    until(lambda: training(project))
+    kept = project.store.finished()
+    for job, entry in jobs_of(project).items():
+        if not set(entry["cells"]) & kept.keys():
+            slurm("scancel", job)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 3, out + err
+    assert "A job was cancelled, its cells are left to another run: SLURM job" in out
+    assert "CANCELLED" in out
+    assert project.store.finished().items() >= kept.items()
+    assert len(project.store.attempts()) == len(project.store.finished()) < 6
+    project.bench(*PINNED, "--backend", "slurm")
+    assert len(project.store.attempts()) == len(project.store.finished()) == 6
+
+
+def hurried(job):
+    """Whether a requeued job runs again; SLURM would have it wait two minutes."""
+    if slurm("squeue", "--noheader", "--jobs", job, "--format=%T").strip() == "RUNNING":
+        return True
+    slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.engine("slurm")
+def test_a_job_told_of_its_end_or_preempted_goes_back_into_the_queue(make_project):
+    """Nothing is lost and nothing trained twice: the watching run waits until SLURM starts the job again."""
+    project = make_project(seeds=4, pause=0.7)
+    process = project.start(*PINNED, "--backend", "slurm", "--backend-option", "stacks=2")
+    until(lambda: training(project))
+    (job,) = jobs_of(project)
+    kept = project.store.finished()
+    slurm("scancel", "--signal=USR1", job)
+    until(lambda: "Restarts=1" in slurm("scontrol", "show", "job", job))
+    assert not [beat for beat in project.store.heartbeats() if beat.is_alive()]
+    until(lambda: hurried(job))
+    out, err = process.communicate(timeout=200)
+    assert process.returncode == 0, out + err
+    assert "lost" not in out
+    assert project.store.finished().items() >= kept.items()
+    assert len(project.store.attempts()) == len(project.store.finished()) == 4

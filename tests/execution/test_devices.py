@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from benchmark.backends.contract import Wanted
+from benchmark.backends.local import Local
 from benchmark.errors import UsageError
 from benchmark.execution import devices
 from benchmark.execution.devices import Gpu, gpu_slot, resolve_device
@@ -40,7 +42,13 @@ def test_auto_takes_gpus_only_when_torch_can_use_them(machine):
 
 @pytest.mark.parametrize(
     ("wanted", "message"),
-    [("tpu", "auto, cpu, cuda"), ("cuda:x", "auto, cpu, cuda"), ("cuda:2", "no such GPU. Found: cuda:0 NVIDIA H200")],
+    [
+        ("tpu", "auto, cpu, cuda"),
+        ("cuda:x", "auto, cpu, cuda"),
+        ("cuda:0,cpu", "auto, cpu, cuda"),
+        ("cuda:2", "no such GPU. Found: cuda:0 NVIDIA H200"),
+        ("cuda:0,cuda:2", "no such GPU. Found: cuda:0 NVIDIA H200"),
+    ],
 )
 def test_a_device_that_is_not_there_is_refused_with_what_is(machine, wanted, message):
     machine()
@@ -71,3 +79,13 @@ def test_the_cpu_needs_no_slot(machine):
     machine()
     with gpu_slot("cpu") as gpu:
         assert gpu is None
+
+
+def test_gpus_by_number_are_all_that_is_used_one_stack_on_each(machine):
+    machine()
+    assert resolve_device("cuda:1,cuda:0,cuda:1") == "cuda:1,cuda:0,cuda:1"
+    assert [gpu.id for gpu in devices.candidates("cuda:1,cuda:0,cuda:1")] == ["1", "0"]
+    assert [gpu.id for gpu in devices.candidates("cuda:1")] == ["1"]
+    assert Local(None, Wanted(device="cuda:1,cuda:0")).workers == 2
+    with gpu_slot("cuda:1,cuda:0") as first, gpu_slot("cuda:1,cuda:0") as second:
+        assert (first.id, second.id) == ("1", "0")

@@ -81,6 +81,27 @@ def test_one_death_from_outside_keeps_the_stack_whole(fake, toy_cells, toy_job):
     assert training.asked == [8, 8]
 
 
+def test_a_stack_that_does_not_fit_into_a_gpu_is_halved_and_later_ones_start_so(monkeypatch, toy_cells, toy_job):
+    """The training process alone is replaced: one whose GPU holds three cells."""
+    asked = []
+
+    def ask(job, request, seconds, stopped):
+        asked.append(len(job.cells))
+        if len(job.cells) > 3:
+            raise TrainingError("Traceback\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return {"ended": [Ended(id, "finished").as_json() for id in job.cell_ids]}
+
+    monkeypatch.setattr(module, "ask", ask)
+    monkeypatch.setattr(module.fit, "_limits", {})
+    for _ in range(2):
+        found = statuses(supervise(toy_job(toy_cells(8))))
+        assert set(found.values()) == {"finished"}
+        assert len(found) == 8
+    assert asked == [8, 4, *8 * [2]]
+    supervise(toy_job(toy_cells(3), mode="alone"))
+    assert asked[-1] == 3, "another mode needs other memory"
+
+
 def test_a_stopped_job_records_nothing(fake, toy_cells, toy_job):
     cells = toy_cells(2)
     fake([cells[0].id], StoppedError())
