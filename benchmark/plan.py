@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from benchmark.cell import Cell
@@ -13,11 +14,11 @@ from benchmark.errors import PluginError, UsageError
 from benchmark.identity import hash_resolved, hashed_by_seed, resolved_cell
 from benchmark.initializer import Initializer
 from benchmark.patterns import meant
-from benchmark.registry import Registry
+from benchmark.registry import Kind, Registry
 from benchmark.spec.load import LoadedExperiment, load_experiment
 from benchmark.spec.models import Experiment
 from benchmark.spec.problems import suggestion
-from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask
+from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, beside
 from benchmark.task import Task
 from benchmark.wording import counted
 
@@ -210,12 +211,15 @@ def nothing_selected(loaded: LoadedExperiment, chosen: Selection) -> str:
     return f"nothing selected: {'; '.join(parts)}"
 
 
-def unmatched(option: str, globs: Sequence[str], known: Sequence[str]) -> list[str]:
+def unmatched(option: Kind, globs: Sequence[str], known: Sequence[str]) -> list[str]:
     """What is wrong with the patterns of one filter when none of them matches; nothing when one does."""
     if any(named(name, globs) for name in known):
         return []
     listed = f"; known: {', '.join(known)}"
-    return [f"--{option} '{glob}' matches nothing{suggestion(glob, known) or listed}" for glob in globs]
+    return [
+        f"--{option} '{glob}' matches nothing{beside(option, glob, Path()) or suggestion(glob, known) or listed}"
+        for glob in globs
+    ]
 
 
 def shown_seeds(seeds: Sequence[int]) -> str:

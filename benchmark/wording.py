@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sysconfig
+
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """`1 cell`, `2 cells`; `plural` where it is not the noun with an s."""
@@ -14,9 +18,25 @@ LAST_WORDS = "It last wrote:"
 
 def reason_of(error: str) -> str:
     """Why, in one line, out of an error as it is stored: the exception that a traceback ends with, by the first line of
-    its message (compilers and validators add pages); otherwise the first line, which says how a process died."""
+    its message (compilers and validators add pages), and where in a user's file; otherwise the first line, which says
+    how a process died."""
     lines = error.partition(f"\n{LAST_WORDS}\n")[0].strip().splitlines()
     headers = [k for k, line in enumerate(lines) if "Traceback (most recent call last)" in line]
     after = [line.strip() for line in lines[headers[-1] + 1 :] if line and not line[0].isspace()] if headers else lines
     told = [line for line in after if line.strip()] or lines or [""]
-    return " ".join(told[:2] if told[0].endswith(":") else told[:1]).strip()
+    where = place_in("\n".join(lines[headers[-1] :])) if headers else ""
+    return " ".join(told[:2] if told[0].endswith(":") else told[:1]).strip() + where
+
+
+FRAME = re.compile(r'^ *File "([^"<]+)", line (\d+)', re.MULTILINE)
+
+
+def place_in(trace: str) -> str:
+    """` (FILE:LINE)`: the innermost place of a traceback that is neither the engine's, Python's nor a package's."""
+    installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    others = tuple(os.path.join(folder, "") for folder in (*installed, os.path.dirname(__file__)))  # noqa: PTH118, PTH120
+    frames = [(file, line) for file, line in FRAME.findall(trace) if not file.startswith(others)]
+    if not frames:
+        return ""
+    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118
+    return f" ({frames[-1][0].removeprefix(here)}:{frames[-1][1]})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,10 @@ def load_grid(
     plugins: Sequence[Path] = (),
     part: Selection | None = None,
 ) -> Grid:
-    """What the experiment asks for and what the store has of it; without one, what the last run was asked for.
+    """What the experiment asks for and what the store has of it; without one, that of the last run, and of it what any
+    run was asked for, so that a narrower run hides nothing.
 
-    `part` leaves cells of the experiment out, whatever the last run was asked for.
+    `part` leaves cells of the experiment out, whatever runs were asked for.
 
     `plugins` are files with the families of that run's tasks, needed only without an experiment.
 
@@ -43,9 +45,10 @@ def load_grid(
     if experiment is not None:
         return grid_of_experiment(store, experiment, part)
     run = last_run(store, profile)
-    again = None if run is None else experiment_of_run(run, plugins)
-    if run is not None and again is not None:
-        return grid_of_experiment(store, again, part_of(run) if part is None else part)
+    same = [one for one in store.runs() if run and origin_of(one) == origin_of(run)]
+    again = None if run is None else experiment_of_run(run, plugins, seeds_of(same))
+    if again is not None:
+        return grid_of_experiment(store, again, part_of(same) if part is None else part)
     return grid_of_store(store, run, profile, registry_with(plugins))
 
 
@@ -62,11 +65,24 @@ def registry_with(plugins: Sequence[Path]) -> Registry:
 # --- an experiment ---------------------------------------------------------------------------------------------
 
 
-def part_of(run: RunRecord) -> Selection:
-    """The part of its experiment that a run was asked for."""
+def origin_of(run: RunRecord) -> tuple[str, str, str]:
+    """What runs of one and the same experiment share."""
+    return run.experiment, run.profile, run.source
+
+
+def part_of(runs: Sequence[RunRecord]) -> Selection:
+    """The part of their experiment that runs were asked for, all together."""
     from benchmark.plan import Selection
 
-    return Selection.from_json(run.selection)
+    asked = [vars(Selection.from_json(run.selection)) for run in runs]
+    axes = {name: [one[name] for one in asked] for name in ("tasks", "initializers", "seeds")}
+    return Selection(**{name: tuple(dict.fromkeys(chain(*each))) if all(each) else () for name, each in axes.items()})
+
+
+def seeds_of(runs: Sequence[RunRecord]) -> list[int]:
+    """The seeds of runs of one experiment."""
+    named = [run.spec.get("seeds") or () for run in runs]
+    return sorted({seed for seeds in named for seed in (range(seeds) if isinstance(seeds, int) else seeds)})
 
 
 def grid_of_experiment(store: Store, experiment: LoadedExperiment, part: Selection | None = None) -> Grid:
@@ -146,19 +162,26 @@ def facts(
         return TaskFacts(name, task.metrics(), {}, title, primary, f"no reference rows ({reason})")
 
 
-def experiment_of_run(run: RunRecord, plugins: Sequence[Path] = ()) -> LoadedExperiment | None:
-    """The experiment of a run, if its file is still what it was and still plans the run's cells."""
+def experiment_of_run(
+    run: RunRecord, plugins: Sequence[Path] = (), seeds: Sequence[int] = ()
+) -> LoadedExperiment | None:
+    """The experiment of a run, if its file is still what it was and still plans the run's cells.
+
+    `seeds`: those that count, when they are not the run's own.
+    """
     words = [word for word in run.argv if word.endswith((".yaml", ".yml")) and Path(word).is_file()]
-    found = (_unchanged(name, run, plugins) for name in (*words, run.experiment))
+    found = (_unchanged(name, run, plugins, seeds) for name in (*words, run.experiment))
     return next((experiment for experiment in found if experiment is not None), None)
 
 
-def _unchanged(name: str, run: RunRecord, plugins: Sequence[Path]) -> LoadedExperiment | None:
+def _unchanged(name: str, run: RunRecord, plugins: Sequence[Path], seeds: Sequence[int]) -> LoadedExperiment | None:
     from benchmark.plan import build_plan
     from benchmark.spec.load import load_experiment
 
     try:
-        found = load_experiment(name, profile=run.profile or None, seeds=run.spec.get("seeds"), plugins=plugins)
+        found = load_experiment(
+            name, profile=run.profile or None, seeds=seeds or run.spec.get("seeds"), plugins=plugins
+        )
         planned = {line.cell.id for line in build_plan(found).cells if line.cell is not None}
     except BenchError:
         return None

@@ -18,6 +18,7 @@ from benchmark.cli.common import (
     store_option,
 )
 from benchmark.cli.leaderboard import load_spec
+from benchmark.cli.stores import open_store
 from benchmark.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -108,13 +109,12 @@ def compare_names(
     terms: Terms,
 ) -> Report:
     """Two initialisers of one store."""
-    from benchmark.store import Store
     from leaderboard.compare import compare_initializers
     from leaderboard.reading import load_grid
 
     if terms.initializers:
         raise UsageError("--initializer is for --other-store; the two initialisers are the arguments")
-    return compare_initializers(load_grid(Store(store), experiment, profile, plugin), first, second, terms)
+    return compare_initializers(load_grid(open_store(store), experiment, profile, plugin), first, second, terms)
 
 
 def compare_stores(
@@ -126,11 +126,10 @@ def compare_stores(
     terms: Terms,
 ) -> Report:
     """The same cells of two stores."""
-    from benchmark.store import Store
     from leaderboard.compare import compare_grids
     from leaderboard.reading import load_grid
 
-    grids = [load_grid(Store(folder), experiment, profile, plugin) for folder in (store, other)]
+    grids = [load_grid(open_store(folder), experiment, profile, plugin) for folder in (store, other)]
     return compare_grids(grids[0], grids[1], (str(store), str(other)), terms)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from benchmark.cli.common import filter_options, json_option, plugin_option, profile_option, seeds_option, store_option
+from benchmark.cli.stores import open_store
 from benchmark.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -79,11 +80,10 @@ def command(
     One line per initialiser, one column per task: mean ± sample standard deviation with n beside it, bold for what
     is not shown to be worse than the best. Works while a run is going.
     """
-    from benchmark.store import Store
     from leaderboard.api import make_leaderboard
     from leaderboard.tables import Selection
 
-    opened = Store(store)
+    opened = open_store(store)
     experiment = load_spec(spec, profile, seeds, plugin)
     if check is not None:
         return run_check(check, opened, experiment, profile, plugin)

@@ -61,6 +61,7 @@ def command(
 ) -> int:
     """Show what `bench run SPEC` would train, reuse or skip, and why. SPEC is a file or the name of a shipped spec."""
     from benchmark.execution.changes import changes
+    from benchmark.execution.history import with_history
     from benchmark.plan import Selection, build_plan, load_experiment
     from benchmark.store import Store
 
@@ -70,6 +71,7 @@ def command(
         loaded, stored.finished(), stored.not_done(), force=force,
         selection=Selection(task, initializer, seed), seconds=stored.seconds(loaded.profile),
     )  # fmt: skip
+    plan = with_history(plan, stored)
     for message in (*loaded.notices, *loaded.warnings, *changes(plan, stored), *stored.warnings):
         click.echo(message, err=True)
     costed = cost_of(plan, stored, gpu) if cost or gpu else None

@@ -8,6 +8,7 @@ import click
 
 from benchmark.cli.common import filter_options, plugin_option, profile_option, seeds_option, store_option
 from benchmark.cli.leaderboard import SUFFIXES, load_spec, write
+from benchmark.cli.stores import open_store
 from benchmark.errors import ExitCode
 
 
@@ -52,13 +53,12 @@ def command(
 
     Works while a run is going, with what there is.
     """
-    from benchmark.store import Store
     from leaderboard.report import make_page, render_page
     from leaderboard.tables import Selection
 
     experiment = load_spec(spec, profile, seeds, plugin)
     page = make_page(
-        Store(store),
+        open_store(store),
         experiment,
         profile=profile,
         plugins=plugin,

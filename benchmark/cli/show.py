@@ -6,12 +6,12 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from benchmark.cli.common import add_plugins, emit_json, json_option, plugin_option, print_table, store_option
-from benchmark.errors import UsageError
+from benchmark.errors import ExitCode, UsageError
 
 
 @click.command()
@@ -19,24 +19,29 @@ from benchmark.errors import UsageError
 @plugin_option()
 @store_option()
 @json_option()
-def command(name: str, plugin: tuple[Path, ...], store: Path, as_json: bool) -> None:
+def command(name: str, plugin: tuple[Path, ...], store: Path, as_json: bool) -> ExitCode:
     """Show the task, initializer or spec NAME: its file, what it resolves to, its metrics, where it comes from.
 
-    NAME may also be a cell id of the store, or its first characters.
+    NAME may also be a cell id of the store, or its first characters. Ends with 2 when its file has problems.
     """
     found, known = details(name, plugin)
     found = found or cells(name, store)
     if not found:
+        from benchmark.registry import Kind
         from benchmark.spec.problems import hint
+        from benchmark.spec.resolve import beside
 
-        raise UsageError(f"no task, initializer, spec or stored cell '{name}'{hint(name, known)}")
+        guess = next((near for kind in get_args(Kind) if (near := beside(kind, name, Path()))), "")
+        raise UsageError(f"no task, initializer, spec or stored cell '{name}'{guess or hint(name, known)}")
+    broken = any(one.get("problems") for one in found)
     if as_json:
         emit_json(found)
-        return
+        return ExitCode.USAGE if broken else ExitCode.COMPLETE
     for number, one in enumerate(found):
         if number:
             click.echo("\n" + "-" * 40 + "\n")
         show(one)
+    return ExitCode.USAGE if broken else ExitCode.COMPLETE
 
 
 def details(name: str, plugins: tuple[Path, ...]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from benchmark.cell import PluginFile
 from benchmark.errors import StoreError
 from benchmark.execution.job import Ended
+from benchmark.wording import reason_of
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
@@ -167,7 +168,7 @@ def make_records(
 
 def ended(record: CellRecord) -> Ended:
     """What the parent is told of a stored record."""
-    error = record.error.strip().splitlines()[-1] if record.error and record.error.strip() else None
+    error = reason_of(record.error) if record.error and record.error.strip() else None
     return Ended(record.cell_id, record.status, record.seconds, record.finals, error)
 
 

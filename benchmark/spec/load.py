@@ -11,7 +11,7 @@ from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, UsageError
 from benchmark.registry import Kind, Registry
 from benchmark.seeds import check_seeds, seed_range
-from benchmark.spec.catalog import Catalog, shown_path
+from benchmark.spec.catalog import PLURAL, Catalog, first_key, shown_path
 from benchmark.spec.marks import InvalidSpecError, Problem
 from benchmark.spec.models import Experiment
 from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver, written_profile
@@ -86,6 +86,13 @@ def load_experiment(
     root, problems = parse(source)
     if root is None:
         raise InvalidSpecError(problems)
+    if (declared := first_key(path)) and declared[0] != "experiment":
+        kind, name = declared
+        raise UsageError(
+            f"{shown_path(path)} is the file of {'an' if kind == 'initializer' else 'a'} {kind}, '{name}', and no "
+            f"experiment: name '{name}' under `{PLURAL[kind]}` in a spec (`bench new spec NAME` "
+            f"writes one), or look at it with `bench show {name}`"
+        )
     registry = Registry.discover()
     problems += add_plugins(registry, root, path)
     joining = [registry.add_file(Path(plugin)) for plugin in plugins]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -335,7 +337,9 @@ class Resolver:
             mark = name_mark(node)
             return model.model_validate({kind: name, "family": name}), Node(mark, {"family": Node(mark, name)})
         names = {*self.catalog.names(kind), *self.registry.names(kind)}
-        self.note(name_mark(node), f"unknown {kind} '{name}'{hint(name, names)}{self.broken_files()}")
+        mark = name_mark(node)
+        near = beside(kind, name, Path(mark.source.path)) or hint(name, names)
+        self.note(mark, f"unknown {kind} '{name}'{near}{self.broken_files()}")
         return None
 
     def family(self, kind: Kind, name: str, tree: Node) -> tuple[type[Any] | None, str | None]:
@@ -393,10 +397,11 @@ def family_of(file: SpecFile) -> str | None:
 
 
 def beside(kind: Kind, family: str, path: Path) -> str:
-    """A hint when a Python file in the same folder registers the family."""
-    for python in sorted(path.parent.glob("*.py")):
-        if (kind, family) in names_in(python.read_text(encoding="utf-8", errors="replace")):
-            return f"; {shown_path(python)} registers it: add --plugin {shown_path(python)}"
+    """A hint when a Python file in the same folder, or where the command was given, registers the family."""
+    for python in dict.fromkeys((*sorted(path.parent.glob("*.py")), *sorted(Path().glob("*.py")))):
+        with suppress(OSError):
+            if (kind, family) in names_in(python.read_text(encoding="utf-8", errors="replace")):
+                return f"; {shown_path(python)} registers it: add --plugin {shlex.quote(shown_path(python))}"
     return ""
 
 

@@ -255,3 +255,14 @@ def test_planning_a_boolean_task_does_not_import_torch(tmp_path):
 )
 def test_durations_are_given_in_two_units(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_plan_says_with_which_parameters_its_cells_ran_before(capsys):
+    request = {"threads": 1, "device": "cpu", "purpose": "run", "run_id": "r", "attempt_id": "a"}
+    cells = build_plan(load_experiment("e.yaml")).to_run()
+    Store("results").write_shard([record_of(cell, request, status="finished") for cell in cells])
+    text = Path("e.yaml").read_text()
+    Path("e.yaml").write_text(text.replace("[plain,", "[{name: plain, parameters: {gain: 2.0}},"))
+    assert "     4  new; ran before with gain 1.0\n" in run(capsys, "e.yaml")[1]
+    Path("e.yaml").write_text(text.replace("seeds: 2", "seeds: 3"))
+    assert "     3  new\n" in run(capsys, "e.yaml")[1]

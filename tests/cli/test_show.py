@@ -84,3 +84,17 @@ def test_an_unknown_name_suggests_a_near_one(capsys):
     code, _, err = run(capsys, "sizd")
     assert code == 2
     assert "did you mean 'sized'" in err
+
+
+def test_a_file_with_problems_is_shown_with_them_and_ends_with_2(capsys, tmp_path):
+    (tmp_path / "tasks" / "sized.yaml").write_text("task: sized\nfamily: toy\nparameters: {size: [8}\n")
+    code, out, err = run(capsys, "sized", "--plugin", TOY)
+    assert code == 2
+    assert "tasks/sized.yaml:3:" in out + err
+
+
+def test_a_forgotten_plugin_is_guessed(capsys, tmp_path):
+    (tmp_path / "my own.py").write_text("@initializer('mine')\nclass Mine: ...\n")
+    code, _, err = run(capsys, "mine")
+    assert code == 2
+    assert "'mine'; my own.py registers it: add --plugin 'my own.py'" in err

@@ -9,7 +9,7 @@ import pytest
 
 from benchmark.errors import PluginError, SpecError, UsageError
 from benchmark.parameters import Metric
-from benchmark.plan import build_plan
+from benchmark.plan import Selection, build_plan
 from benchmark.registry import Registry
 from benchmark.spec.load import load_experiment
 from benchmark.spec.marks import InvalidSpecError
@@ -238,3 +238,18 @@ def test_a_grid_of_too_many_arms_is_refused_before_it_is_expanded(project):
     ))  # fmt: skip
     with pytest.raises(InvalidSpecError, match="the grid of 'plain' has 1000 arms; at most 200 are expanded"):
         load_experiment("specs/grid.yaml", plugins=[TOY])
+
+
+def test_a_forgotten_plugin_is_guessed_from_the_files_here_and_beside_the_spec(project):
+    project("mine.py", '@initializer("mine")\nclass Mine: ...\n')
+    project("f.yaml", "experiment: f\ntasks: [sized]\ninitializers: [mine]\n")
+    guess = "unknown initializer 'mine'; mine.py registers it: add --plugin mine.py"
+    with pytest.raises(SpecError, match=re.escape(guess)):
+        load_experiment("f.yaml")
+    with pytest.raises(UsageError, match=re.escape("--initializer 'mine' matches nothing; mine.py registers it")):
+        build_plan(load_experiment("e"), selection=Selection(initializers=("mine",)))
+
+
+def test_the_file_of_a_task_is_no_experiment_and_called_what_it_is(project):
+    with pytest.raises(UsageError, match=r"tasks/sized\.yaml is the file of a task, 'sized', and no experiment: name"):
+        load_experiment("tasks/sized.yaml")
