@@ -18,14 +18,17 @@ LAST_WORDS = "It last wrote:"
 
 def reason_of(error: str) -> str:
     """Why, in one line, out of an error as it is stored: the exception that a traceback ends with, by the first line of
-    its message (compilers and validators add pages), and where in a user's file; otherwise the first line, which says
-    how a process died."""
+    its message (compilers and validators add pages); otherwise the first line, which says how a process died."""
     lines = error.partition(f"\n{LAST_WORDS}\n")[0].strip().splitlines()
     headers = [k for k, line in enumerate(lines) if "Traceback (most recent call last)" in line]
     after = [line.strip() for line in lines[headers[-1] + 1 :] if line and not line[0].isspace()] if headers else lines
     told = [line for line in after if line.strip()] or lines or [""]
-    where = place_in("\n".join(lines[headers[-1] :])) if headers else ""
-    return " ".join(told[:2] if told[0].endswith(":") else told[:1]).strip() + where
+    return " ".join(told[:2] if told[0].endswith(":") else told[:1]).strip()
+
+
+def placed_reason(error: str) -> str:
+    """`reason_of`, and in which line of a user's file."""
+    return reason_of(error) + place_in(error.rpartition("Traceback (most recent call last)")[2])
 
 
 FRAME = re.compile(r'^ *File "([^"<]+)", line (\d+)', re.MULTILINE)

@@ -19,7 +19,7 @@ from benchmark.execution.job import Ended, Job, Outcome
 from benchmark.execution.process import POOL, DeathError, Place, StoppedError, TimeLimitError
 from benchmark.execution.stopping import STOPPING
 from benchmark.store import Heartbeat, Store, new_attempt_id
-from benchmark.wording import reason_of
+from benchmark.wording import placed_reason
 
 if TYPE_CHECKING:
     from benchmark.records import Status
@@ -131,7 +131,7 @@ def give_up(store: Store, job: Job, status: Status, reason: str) -> Ended:
 
     record = failure(job, status, reason)
     store.write_shard([record])
-    return Ended(record.cell_id, status, error=reason_of(reason))
+    return Ended(record.cell_id, status, error=placed_reason(reason))
 
 
 def verdict(job: Job, error: Exception) -> tuple[Status, str]:

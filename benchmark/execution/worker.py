@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from benchmark.cell import PluginFile
 from benchmark.errors import StoreError
 from benchmark.execution.job import Ended
-from benchmark.wording import reason_of
+from benchmark.wording import placed_reason
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
@@ -168,7 +168,7 @@ def make_records(
 
 def ended(record: CellRecord) -> Ended:
     """What the parent is told of a stored record."""
-    error = reason_of(record.error) if record.error and record.error.strip() else None
+    error = placed_reason(record.error) if record.error and record.error.strip() else None
     return Ended(record.cell_id, record.status, record.seconds, record.finals, error)
 
 

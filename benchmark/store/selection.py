@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from benchmark.records import DONE
-from benchmark.wording import reason_of
+from benchmark.wording import placed_reason
 
 
 class Attempt(NamedTuple):
@@ -49,7 +49,7 @@ class Failure(NamedTuple):
     @property
     def reason(self) -> str:
         """Why, in a line; the status when there is no error."""
-        return reason_of(self.error or "") or self.status
+        return placed_reason(self.error or "") or self.status
 
 
 def counting(attempts: Iterable[Attempt]) -> dict[str, Attempt]:

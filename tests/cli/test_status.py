@@ -58,7 +58,7 @@ def test_the_last_run_is_counted_and_what_trains_is_shown(bench):
 def test_a_failed_cell_shows_the_last_line_and_with_errors_all_of_it(bench):
     short = bench().out
     assert "failed: 2parity × mask, seed 1" in short
-    assert "ValueError: the mask is empty" in short
+    assert "ValueError: the mask is empty (x.py:1)" in short
     assert "Traceback" not in short
     assert "Traceback" in bench("--errors").out
 
@@ -67,7 +67,7 @@ def test_json_holds_the_same(bench):
     data = json.loads(bench("--json").out)
     assert data["experiments"][0]["missing"] == 1
     assert data["stacks"][0]["alive"] is True
-    assert data["failures"][0]["reason"] == "ValueError: the mask is empty"
+    assert data["failures"][0]["reason"] == "ValueError: the mask is empty (x.py:1)"
     assert "Traceback" in data["failures"][0]["error"]
 
 
