@@ -47,6 +47,8 @@ class Meaning:
     split: str = ""
     aggregation: str = ""
     """`best`, `mean`, `final` before a metric's name."""
+    printed: str = ""
+    """The metric's own words as the label writes them."""
     rest: str = ""
     """Words beside the metric's name that are no part of it: those of a data set, and those not known."""
     is_exact: bool = True
@@ -58,12 +60,46 @@ class Meaning:
     of: str = ""
     """What a spread belongs to, `acc` of `acc_std`."""
     is_dataset: bool = False
+    """Whether some word is the name of a known data set."""
     is_method: bool = False
+    """Whether it is written as methods are: a known word, a citation, `+ something`."""
+    is_own: bool = False
+    """Whether some word, `ours` or `baseline`, can only be said of a method."""
+    is_component: bool = False
+    """Whether it is something added or taken away, `+ mask loss`, `w/o KL loss`, whatever it is called."""
 
     @property
     def is_metric(self) -> bool:
         """Whether it measures what a model achieves or costs."""
         return self.kind in ("metric", "cost", "count")
+
+    @property
+    def called(self) -> str:
+        """What a claim calls the metric: its canonical name where the lexicon unifies its words, else as printed."""
+        if self.is_cost or (self.rest and not self.is_of_dataset):
+            return " ".join(self.text.split())
+        one = "one" in self.flags and (not self.at or ("parts" in self.flags and self.at in ("50", "75")))
+        return self.name if one else self.printed or self.text
+
+    @property
+    def is_of_dataset(self) -> bool:
+        """Whether the words beside the metric's name are those of a data set."""
+        return bool(self.rest) and self.is_dataset and self.is_exact
+
+    @property
+    def is_cost(self) -> bool:
+        """Whether it is what a method costs or is given, and not what it achieves."""
+        return self.kind in ("cost", "count")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the word has other meanings, so that running text must say that it is what was measured."""
+        return self.is_cost or "plain" in self.flags
+
+    @property
+    def describes(self) -> bool:
+        """Whether it says under which condition a row was measured, or only tells rows apart."""
+        return self.kind in ("setting", "budget", "identifier")
 
     @property
     def is_share(self) -> bool:

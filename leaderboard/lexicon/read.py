@@ -16,7 +16,7 @@ from leaderboard.lexicon.meaning import Kind, Meaning, Way
 FOLDER = Path(__file__).parent
 FILES = ("metrics.csv", "words.csv")
 COLUMNS = ("kind", "name", "words", "better", "lower", "upper", "flags")
-KINDS = frozenset(get_args(Kind)) - {"name"} | {"affix", "unit", "dataset", "method", "comparison"}
+KINDS = frozenset(get_args(Kind)) - {"name"} | {"affix", "unit", "dataset", "method", "own", "comparison"}
 LONGEST = 60
 """Characters of a label beyond which it is a sentence."""
 MOST_WORDS = 8
@@ -86,7 +86,9 @@ class Lexicon:
         self._axes: dict[str, str] = {}
         self._units: dict[str, Entry] = {}
         self._affixes: dict[str, set[str]] = {}
-        self._names: dict[str, set[str]] = {"dataset": set(), "method": set(), "comparison": set()}
+        self._names: dict[str, set[str]] = {
+            "dataset": set(), "method": set(), "own": set(), "comparison": set()
+        }  # fmt: skip
         self._known: dict[str, Meaning] = {}
         for entry, words in lines:
             for name in spellings(words):
@@ -149,6 +151,10 @@ class Lexicon:
         cited = "[" in low and low.partition("[")[2][:1].isdecimal()
         return cited or low[:1] == "+" or "(20" in low or "w/" in low or self._has(text, "method")
 
+    def is_unit(self, text: str) -> bool:
+        """Whether a text in brackets is a unit: `%`, `M`, `ms`, `higher is better`; so is an empty one."""
+        return not text or text in self._units or text.casefold() in self._units
+
     def compares(self, text: str) -> bool:
         """Whether some word of a sentence says which of two results is better."""
         return any(key_of(word.strip(".,;:()")) in self._names["comparison"] for word in text.split())
@@ -171,13 +177,13 @@ class Lexicon:
         text, count = _counted(text)
         axis = self._axes.get(key_of(text.strip(" .:()")), "")
         base = Meaning(text, unit=unit, power=power, count=count, arrow=arrow, axis=axis)
-        base = replace(base, is_dataset=self.is_dataset(text), is_method=self.is_method(text))
-        if not text or len(text) > LONGEST:
+        if not text:
             return base
-        found = self._role(text, base) if not _is_component(text) else None
-        if found is None:
-            found = self._measured(text, base) if not _is_component(text) else base
-        return found
+        base = replace(base, is_method=self.is_method(text), is_component=_is_component(text),
+                       is_dataset=self.is_dataset(text), is_own=self._has(text, "own"))  # fmt: skip
+        if len(text) > LONGEST or base.is_component:
+            return base
+        return self._role(text, base) or self._measured(text, base)
 
     def _unit(self, text: str) -> tuple[str, str]:
         """The text without the unit in brackets at its end, `(%)`, or a bare `%`; and the unit."""
@@ -202,13 +208,13 @@ class Lexicon:
             return replace(base, kind="role", name=entry.name, role=entry.name, flags=entry.flags)
         if entry is not None:
             return None
-        if self._is_delta(words_of(text)):
+        if self._is_delta(text.casefold().translate(_BLANK).replace("%", " % ").split()):
             return replace(base, kind="role", name="delta", role="delta")
         return self._spread(text, base)
 
     def _is_delta(self, words: list[str]) -> bool:
         """`Δ Acc`, `gain over A`, `rel. WER reduction`, `acc drop`, `vs. best`."""
-        bare = [word.strip(".") for word in words if word.strip(".") not in _RELATIVE]
+        bare = [word.strip(".()") for word in words if word.strip(".()") not in _RELATIVE | {""}]
         if not bare:
             return False
         first, last, relative = bare[0], bare[-1], len(bare) < len(words)
@@ -250,6 +256,8 @@ class Lexicon:
         """A metric, a cost, a count; else what describes rows; else a name."""
         words = words_of(text)
         entry = self._whole.get(key_of(text.strip(" .()")))
+        if entry is None and base.is_dataset and len(text.split()) == 1:
+            return base
         if entry is not None and entry.kind not in ("metric", "cost", "count"):
             if entry.kind == "split":
                 return self._spent(text, [], replace(base, kind="split", name=entry.name, split=entry.name))
@@ -260,7 +268,9 @@ class Lexicon:
                 return replace(base, kind="split", name=part.name, split=part.name)
         found = self._metric(words, text)
         if found is not None:
-            return self._filled(base, found)
+            return replace(found, text=base.text, unit=base.unit, power=base.power, count=base.count, arrow=base.arrow,
+                           axis=base.axis, is_dataset=base.is_dataset, is_method=base.is_method,
+                           is_own=base.is_own)  # fmt: skip
         if text[:1] in "αβγεζηθλνωψτσμκρ" and len(text) <= 6:
             return replace(base, kind="setting", name="greek", flags=frozenset({"decimals"}))
         return self._spent(text, words, base)
@@ -275,22 +285,18 @@ class Lexicon:
             return replace(base, kind="cost", name="cost", split="", flags=frozenset({"plain"}))
         return base
 
-    def _filled(self, base: Meaning, found: Meaning) -> Meaning:
-        return replace(found, text=base.text, unit=base.unit, power=base.power, count=base.count, arrow=base.arrow,
-                       axis=base.axis, is_dataset=base.is_dataset, is_method=base.is_method)  # fmt: skip
-
     def metric(self, phrase: str) -> Meaning | None:
         """The metric that a whole phrase names, without a word beside it; None when it names none."""
         words = words_of(phrase)
         if not 0 < len(words) <= MOST_WORDS or len(phrase) > LONGEST:
             return None
         found = self._head(words)
-        return replace(found, text=phrase) if found is not None else None
+        return replace(found, text=phrase, printed=phrase) if found is not None else None
 
     def _metric(self, words: Sequence[str], text: str = "") -> Meaning | None:
         """The longest part of the words that names a metric, at their end or near their start, with what is beside."""
         count = len(words)
-        if not 0 < count <= MOST_WORDS:
+        if not 0 < count <= MOST_WORDS or "+" in words:
             return None
         for size in range(count, 0, -1):
             for start in range(count - size, -1, -1):
@@ -299,6 +305,7 @@ class Lexicon:
                 found = self._head(words[start : start + size])
                 if found is None:
                     continue
+                found = replace(found, printed=_as_written(words[start : start + size], text))
                 beside = self._beside(found, [*words[:start], *words[start + size :]], text)
                 if beside is not None:
                     return beside
@@ -322,11 +329,12 @@ class Lexicon:
                 continue
             else:
                 changed |= "changed" in kinds
-                exact &= "neutral" in kinds or self.is_dataset(word)
+                exact &= "neutral" in kinds
                 rest.append(word)
         if spent and rest and "alone" in found.flags and not changed:
             return None
         left = _as_written(rest, text)
+        exact |= self.is_dataset(left)
         return replace(found, split=split, aggregation=aggregation, rest=left, changed=changed, is_exact=exact,
                        part=found.part or part)  # fmt: skip
 
@@ -385,7 +393,7 @@ def _number_length(text: str) -> int:
 def _meaning(entry: Entry, at: str = "", part: str = "") -> Meaning:
     name = entry.name
     if "parts" in entry.flags and at:
-        at = {"0.5": "50", ".5": "50", ".50": "50", "0.50": "50", "0.75": "75", ".75": "75"}.get(at, at)
+        at = {"0.5": "50", ".5": "50", ".50": "50", "0.50": "50", "0.75": "75", ".75": "75", "5095": ":"}.get(at, at)
         at = "" if ":" in at else at
         name += at
     elif at:
@@ -396,13 +404,13 @@ def _meaning(entry: Entry, at: str = "", part: str = "") -> Meaning:
     )  # fmt: skip
 
 
-def _as_written(words: list[str], text: str) -> str:
+def _as_written(words: Sequence[str], text: str) -> str:
     """The words as the label writes them."""
     low = text.casefold()
     first = low.find(words[0]) if words else -1
     end = low.rfind(words[-1]) + len(words[-1]) if words else -1
-    together = text[first:end] if 0 <= first < end else ""
-    return together if words_of(together) == words else " ".join(words)
+    together = text[first:end].strip("()[] ") if 0 <= first < end else ""
+    return together if words_of(together) == list(words) else " ".join(words)
 
 
 def _arrow(raw: str) -> tuple[str, Way]:

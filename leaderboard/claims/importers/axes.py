@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from leaderboard.claims.importers import words
 from leaderboard.claims.importers.facts import facts_of
 from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.importers.layout import Block, Layout, Readings, are_settings
 from leaderboard.claims.importers.mapping import Axis, TableMapping
+from leaderboard.lexicon import read
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,10 @@ class Axes:
 def find_axes(grid: Grid, layout: Layout, block: Block, readings: Readings, entry: TableMapping) -> Axes:
     """The mapping's word first, then header words such as `Method`, then known names, then where bold stands."""
     heads = [corner_text(grid, block, column) for column in range(layout.label_columns)]
-    kinds = _given(entry.rows, layout.label_columns) or [
-        words.head_kind(text) or _attribute_kind(text) for text in heads
-    ]
+    kinds = _given(entry.rows, layout.label_columns) or [read(text).axis or _attribute_kind(text) for text in heads]
     given_columns = _as_tuple(entry.columns)
     if not entry.rows and not given_columns and _corner_heads_columns(grid, layout, block, heads):
-        return Axes(("method",), ("budget" if words.is_budget(heads[0]) else "subset",), False, heads[0])
+        return Axes(("method",), ("budget" if read(heads[0]).kind == "budget" else "subset",), False, heads[0])
     spanning = _column_word(grid, layout, block, heads) or _stacked_corner(grid, block)
     settings = {column for column in range(1, layout.label_columns) if are_settings(readings, block.rows, column)}
     if "task" in kinds or (spanning == "method" and kinds.count(None) == len(kinds)):
@@ -62,7 +60,7 @@ def find_axes(grid: Grid, layout: Layout, block: Block, readings: Readings, entr
 
 def _corner_heads_columns(grid: Grid, layout: Layout, block: Block, heads: list[str]) -> bool:
     """A lone corner such as `Layers` over named rows and beside numeric column headers belongs to the columns."""
-    if len(heads) != 1 or not words.is_description(heads[0]) or words.metric_of(heads[0]) is not None:
+    if len(heads) != 1 or read(heads[0]).kind not in ("setting", "budget"):
         return False
     columns = [grid.rows[row][column].text for row in block.header for column in range(1, grid.columns)]
     rows = [grid.rows[row][0].text for row in block.rows]
@@ -77,14 +75,14 @@ def corner_text(grid: Grid, block: Block, column: int) -> str:
     """The lowest header over a label column; none where the corner names the header rows."""
     if _stacked_corner(grid, block) is not None:
         return ""
-    texts = [words.label_of(grid.rows[row][column].text).text for row in block.header]
+    texts = [read(grid.rows[row][column].text).text for row in block.header]
     return next((text for text in reversed(texts) if text), "")
 
 
 def _stacked_corner(grid: Grid, block: Block) -> str | None:
     """What the columns are where the corner names each header row: `Models` over `Metric`."""
     corner = [grid.rows[row][0] for row in block.header]
-    kinds = [words.head_kind(cell.text) for cell in corner]
+    kinds = [read(cell.text).axis or None for cell in corner]
     if len(kinds) < 2 or len({id(cell) for cell in corner}) < len(corner) or None in kinds or kinds[-1] != "metric":
         return None
     return "task" if kinds[0] in ("task", "split") else "method" if kinds[0] in ("method", "model") else None
@@ -105,9 +103,7 @@ def _given(axis: Axis | tuple[Axis, ...] | None, count: int) -> list[str | None]
 
 
 def _attribute_kind(head: str) -> str | None:
-    if words.is_budget(head):
-        return "budget"
-    return "subset" if words.is_description(head) else "skip" if words.is_ignored(head) else None
+    return {"budget": "budget", "setting": "subset", "identifier": "skip"}.get(read(head).kind)
 
 
 def _rows_word(kinds: list[str | None]) -> str | None:
@@ -125,13 +121,13 @@ def _column_word(grid: Grid, layout: Layout, block: Block, heads: list[str]) -> 
     """`Method` or `Data set` written across the columns, or behind the backslash of a corner, `Task \\\\ Method`."""
     for row in block.header:
         for column in range(layout.label_columns, grid.columns):
-            kind = words.head_kind(grid.rows[row][column].text)
+            kind = read(grid.rows[row][column].text).axis
             if kind in ("method", "task", "model") and grid.rows[row][column].column_span > 1:
                 return "task" if kind == "task" else "method"
     for head in heads:
         left, slash, right = head.partition("\\")
-        if slash and words.head_kind(left) and words.head_kind(right):
-            return "task" if words.head_kind(right) == "task" else "method"
+        if slash and read(left).axis and read(right).axis:
+            return "task" if read(right).axis == "task" else "method"
     return None
 
 
@@ -141,9 +137,13 @@ def _names_the_columns(grid: Grid, layout: Layout, block: Block, corner: str) ->
         return False
     rows, columns = _row_labels(grid, layout, block), _column_labels(grid, layout, block)
     if corner == "method":
-        known = len(rows) > 1 and all(map(words.is_dataset, rows)) and not any(map(words.is_dataset, columns))
-        return known and any(words.is_own(label) or words.is_method(label) for label in columns)
-    return any(map(words.is_own, rows)) and not any(map(words.is_own, columns))
+        known = (
+            len(rows) > 1
+            and all(read(row).is_dataset for row in rows)
+            and not any(read(column).is_dataset for column in columns)
+        )
+        return known and any(read(label).is_own or read(label).is_method for label in columns)
+    return any(read(row).is_own for row in rows) and not any(read(column).is_own for column in columns)
 
 
 def _by_names(grid: Grid, layout: Layout, block: Block) -> str | None:
@@ -160,9 +160,8 @@ def _lean(labels: list[str]) -> float:
     """+1 when every label is a known data set, −1 when every one is a known method."""
     if not labels:
         return 0.0
-    return sum(
-        words.is_dataset(label) - (words.is_method(label) and not words.is_dataset(label)) for label in labels
-    ) / len(labels)
+    found = [read(label) for label in labels]
+    return sum(one.is_dataset - (one.is_method and not one.is_dataset) for one in found) / len(labels)
 
 
 def _row_labels(grid: Grid, layout: Layout, block: Block) -> list[str]:
@@ -176,7 +175,7 @@ def _column_labels(grid: Grid, layout: Layout, block: Block) -> list[str]:
         grid.rows[row][column].text
         for row in block.header
         for column in columns
-        if not words.is_description(grid.rows[row][column].text)
+        if read(grid.rows[row][column].text).kind not in ("setting", "budget")
     )
     return _unexplained(texts)
 

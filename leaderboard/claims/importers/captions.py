@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from leaderboard.claims.importers import words
-from leaderboard.claims.importers.vocabulary import NUMERALS, RUNS
 from leaderboard.claims.model import Direction, SpreadKind
+from leaderboard.lexicon import default
+
+NUMERALS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "twenty": 20,
+}  # fmt: skip
+RUNS = re.compile(
+    rf"(?:over|of|across|from|with|using|n ?=|[(,;:])\s{{0,2}}(\d{{1,3}}|{'|'.join(NUMERALS)})\s{{0,2}}"
+    r"(?:\w{1,14} ){0,2}?(?:seeds?|runs?|trials?|repetitions?|repeats?|initiali[sz]ations|replicates?)\b"
+)
 
 
 def runs_in(caption: str) -> int | None:
@@ -93,5 +101,5 @@ def direction_in(caption: str) -> Direction:
 
 def dataset_in(caption: str) -> str | None:
     """The one known data set that a caption names, as it writes it; None when it names none or several."""
-    found = [word.strip(".,;:()") for word in caption[:2000].split() if words.is_dataset(word)]
+    found = [word.strip(".,;:()") for word in caption[:2000].split() if default().is_dataset(word)]
     return found[0] if len(set(found)) == 1 else None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
-from leaderboard.claims.importers import words
 from leaderboard.claims.importers.axes import Axes
-from leaderboard.claims.importers.facts import Facts
+from leaderboard.claims.importers.facts import ON, Facts, alike, named
 from leaderboard.claims.importers.grid import Cell
-from leaderboard.claims.importers.labels import Labels, named
+from leaderboard.claims.importers.labels import Labels
 from leaderboard.claims.importers.layout import Readings
-from leaderboard.claims.importers.spreads import Attached, attached_by
-from leaderboard.claims.importers.vocabulary import ON
 from leaderboard.claims.model import Direction
+from leaderboard.lexicon import Meaning, read
+
+ATTACHED = ("spread", "bound", "runs")
+"""Roles of what belongs to the numbers beside it."""
 
 
 @dataclass
@@ -29,7 +29,8 @@ class Column:
     """The lowest heading without arrows and unit."""
     levels: list[tuple[str, str]] = field(default_factory=list)
     """Each heading and the kind of its axis, from the top."""
-    attached: Attached | None = None
+    attached: Meaning | None = None
+    """What the column adds to the numbers beside it: their spread, a bound, the number of runs."""
 
 
 class Columns:
@@ -65,7 +66,7 @@ class Columns:
             if not self._is_axis_word(cell):
                 text = f"{self.axes.head}={cell.text}" if self.axes.head else cell.text
                 levels.append((text, self.axes.column(depth)))
-        label = words.label_of(self.labels.lowest(column)).text
+        label = read(self.labels.lowest(column)).text
         found = Column(" / ".join(path), self._facts(levels), "", label, levels)
         found.use = self._use(column, found)
         return found
@@ -77,7 +78,7 @@ class Columns:
         return facts
 
     def _is_axis_word(self, cell: Cell) -> bool:
-        return words.head_kind(cell.text) in ("method", "task", "model", "metric") and cell.column_span > 1
+        return read(cell.text).axis in ("method", "task", "model", "metric") and cell.column_span > 1
 
     def _use(self, column: int, found: Column) -> str:
         headings = [self.grid.rows[row][column].text for row in self.block.header]
@@ -95,7 +96,7 @@ class Columns:
             return described
         if self.labels.plain(lowest).metric is not None or self._is_measured(column):
             return "numbers"
-        if words.head_kind(found.label) in ("metric", "task", "split"):
+        if read(found.label).axis in ("metric", "task", "split"):
             return "label"
         if any(_is_text(self.grid.rows[row][column].text) for row in self.block.rows):
             self.notes.append(f"column {lowest or column + 1!r} holds no numbers and was left out")
@@ -109,42 +110,38 @@ class Columns:
         texts = {self.grid.rows[row][column].text for row in self.block.rows}
         return bool(texts & ON) and not self._is_measured(column)
 
-    def _attached(self, column: int, label: str) -> Attached | None:
+    def _attached(self, column: int, label: str) -> Meaning | None:
         """What the column adds to the numbers beside it, where its cells can be that."""
         attached = attached_by(label)
         if attached is None:
-            return Attached("spread") if self._begins_with_marks(column) else None
+            return read("±") if self._begins_with_marks(column) else None
         texts = [self.grid.rows[row][column].text for row in self.block.rows]
         given = [text.lstrip("±+-/ ") for text in texts if _is_text(text)]
-        if attached.what == "runs":
+        if attached.role == "runs" or attached.name == "letter":
             counts = bool(given) and all(text.isdecimal() for text in given)
-            return attached if counts and (not attached.needs_spread or self._has_spreads()) else None
+            return attached if counts and (attached.role == "runs" or self._has_spreads()) else None
         if attached.of and not self._can_be_of(column, attached, label):
             return None
         return attached if any(character.isdigit() for text in given for character in text) else None
 
-    def _can_be_of(self, column: int, attached: Attached, label: str) -> bool:
+    def _can_be_of(self, column: int, attached: Meaning, label: str) -> bool:
         """Whether a heading that names its numbers finds them; `Acc. ± std` alone heads numbers with their spread."""
         others = [other for other in range(self.grid.columns) if other != column and self._names(other, attached.of)]
         apart = "±" not in label and "(" not in label
-        return bool(others) or (apart and words.compound_of(attached.of) is not None)
+        return bool(others) or (apart and read(attached.of).is_metric)
 
     def _names(self, column: int, name: str) -> bool:
         """Whether the lowest heading of a column is this name, or another word for the same metric."""
-        text = words.label_of(self.labels.lowest(column)).text
-        if plain_name(text) == plain_name(name):
-            return True
-        a, b = words.compound_of(text), words.compound_of(name)
-        return a is not None and b is not None and (a.name, a.split, a.task) == (b.name, b.split, b.task)
+        return alike([read(self.labels.lowest(column)).text, name])
 
     def numbers_of(self, column: int) -> list[int]:
         """The columns whose numbers an attached column belongs to: one for a spread, all of its group for runs."""
         attached, levels = self.all[column].attached, self.all[column].levels[:-1]
         numbers = [other for other, found in self.all.items() if found.use == "numbers"]
         beside = [other for other in numbers if self.all[other].levels[:-1] == levels]
-        if attached is None or attached.what == "bound":
+        if attached is None or attached.role == "bound":
             return []
-        if attached.what == "runs":
+        if attached.role != "spread":
             return beside or numbers
         if attached.of:
             named = [other for other in numbers if self._names(other, attached.of)]
@@ -161,22 +158,23 @@ class Columns:
 
     def _has_spreads(self) -> bool:
         cells = (cell for row in self.block.rows for cell in self.grid.rows[row])
-        headings = (words.label_of(self.labels.lowest(column)).text for column in range(self.grid.columns))
+        headings = (read(self.labels.lowest(column)).text for column in range(self.grid.columns))
         return any("±" in cell.text for cell in cells) or any(
-            found is not None and found.what == "spread" for found in map(attached_by, headings)
+            found is not None and found.role == "spread" for found in map(attached_by, headings)
         )
 
     def _described(self, column: int, label: str) -> str:
         """`ignored` or `description` by the header; decimals say that the column measures something after all."""
-        if words.is_ignored(label):
+        meaning = read(label)
+        if meaning.kind == "identifier":
             use, told = "ignored", "says nothing about the numbers and was left out"
-        elif words.is_description(label) and words.metric_of(label) is None and not self._is_one_of_many(label):
+        elif meaning.describes and not self._is_one_of_many(label):
             use, told = "description", "was taken to describe its row"
         else:
             return ""
         found = [number for row in self.block.rows for number in self.readings.at(row, column).numbers]
         decimals = sum("." in number.printed and not number.suffix for number in found)
-        if decimals * 2 > len(found) and not words.describes_in_decimals(label):
+        if decimals * 2 > len(found) and "decimals" not in meaning.flags:
             return ""
         if found:
             self.notes.append(f"column {label!r} {told}")
@@ -207,9 +205,10 @@ class Columns:
     def _may_be_a_name(self, column: Column) -> bool:
         """Whether a heading is a word such as KL, PER, DER, MAE without an arrow or a unit."""
         text, metric = column.label, column.facts.metric
-        told = column.levels and words.label_of(column.levels[-1][0])
-        ambiguous = metric is not None and metric.is_plain and not metric.is_cost and metric.name == text
-        return bool(ambiguous and told == words.Label(text) and text.isupper() and len(text) <= 3)
+        told = read(column.levels[-1][0]) if column.levels else read("")
+        ambiguous = metric is not None and metric.is_plain and not metric.is_cost and metric.printed == text
+        bare = (told.text, told.unit, told.arrow) == (text, "", "unknown")
+        return ambiguous and bare and text.isupper() and len(text) <= 3
 
     def _sizes(self, column: int) -> list[float]:
         found = [number for row in self.block.rows for number in self.readings.at(row, column).numbers]
@@ -280,9 +279,10 @@ class Columns:
                 column.facts = column.facts.over(Facts(fields, shared.metric, shared.direction, shared.percent))
 
 
-def plain_name(text: str) -> str:
-    """A heading for comparison: lower case, without dots and underscores."""
-    return " ".join(re.sub(r"[_.]", " ", text.lower()).split())
+def attached_by(label: str) -> Meaning | None:
+    """What a heading such as `± std`, `acc_std`, `95 % CI`, `#seeds` or `n` beside spreads attaches to numbers."""
+    meaning = read(label)
+    return meaning if meaning.role in ATTACHED or label.strip(" :").lower() == "n" else None
 
 
 def _is_named_metric(facts: Facts) -> bool:
@@ -301,11 +301,11 @@ def _is_alike(a: str, b: str) -> bool:
 
 
 def _is_rank(facts: Facts) -> bool:
-    return facts.metric is not None and facts.metric.direction != "unknown"
+    return facts.metric is not None and facts.metric.entry == "rank"
 
 
 def _arrow(text: str) -> Direction:
-    return words.label_of(text).direction
+    return read(text).arrow
 
 
 def _is_text(text: str) -> bool:

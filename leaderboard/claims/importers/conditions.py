@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from leaderboard.claims.importers.vocabulary import NUMERALS
+from leaderboard.claims.importers.captions import NUMERALS
 
 _COUNT = r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?"
 _BUDGET = re.compile(

@@ -18,8 +18,8 @@ from leaderboard.claims.importers.drafts import Draft, Spot, baseline_named
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.readings import Mode, Reading, Score, is_baseline, modes_of, rule_in, score
 from leaderboard.claims.importers.result import Unread
-from leaderboard.claims.importers.words import is_own
 from leaderboard.claims.model import Delta
+from leaderboard.lexicon import read
 
 NEAR = 4
 """Lines beside a line of differences that may hold its numbers."""
@@ -140,7 +140,7 @@ class _Binder:
 
     def _chosen(self, value: Line, without: list[int]) -> Iterator[Base]:
         """A baseline chosen anew for each number: among the other lines, or among the others of its own."""
-        rivals = tuple(line for line in self.all if line is not value and not is_own(line.heading))
+        rivals = tuple(line for line in self.all if line is not value and not read(line.heading).is_own)
         for pick in PICKS:
             if len(rivals) > 1:
                 yield Base(pick=pick, rivals=rivals)

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from leaderboard.claims.importers import captions, conditions, words
-from leaderboard.claims.importers.facts import Facts, relative_cost
+from leaderboard.claims.importers import captions, conditions
+from leaderboard.claims.importers.facts import Facts, of_metric, relative_cost
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.mentions import directions_in, metric_named
 from leaderboard.claims.importers.numbers import Number
 from leaderboard.claims.importers.readings import TO_BASELINE, rule_in
 from leaderboard.claims.model import Claim, Delta, Direction, Rule, Scope, Spread, SpreadKind, Where
+from leaderboard.lexicon import Meaning, default
 
 SCOPE_FIELDS = frozenset(Scope.model_fields)
 
@@ -63,23 +64,13 @@ class Context:
     """Metric, lower case → which way is better, as the caption says."""
 
 
-def of_compound(item: words.Compound) -> Facts:
-    """Facts of a metric found in running text."""
-    fields = {"metric": item.name}
-    if item.split:
-        fields["split"] = item.split
-    if item.aggregation:
-        fields["aggregation"] = item.aggregation
-    return Facts(fields, item.metric)
-
-
 def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     """What the mapping and the caption say for the whole table."""
     facts = Facts({key: value for key, value in entry.scope.model_dump().items() if value is not None})
     if isinstance(entry.metric, str):
-        facts = Facts({**facts.fields, "metric": entry.metric}, words.metric_of(entry.metric))
+        facts = Facts({**facts.fields, "metric": entry.metric}, default().metric(entry.metric))
     elif "metric" not in facts.fields and (said := metric_named(grid.caption)) is not None:
-        facts = facts.over(of_compound(said.found))
+        facts = facts.over(of_metric(said.found))
     facts = replace(facts, percent=captions.says_percent(grid.caption), direction=captions.direction_in(grid.caption))
     task = captions.dataset_in(grid.caption)
     if task is not None and not any("task" in draft.facts.fields for draft in drafts):
@@ -222,4 +213,8 @@ def _unit(draft: Draft, shares: dict[str, str]) -> Any:
         return "percent"
     if metric is None:
         return "raw"
-    return shares.get(draft.facts.fields.get("metric", ""), "raw") if metric.is_share else metric.unit
+    return shares.get(draft.facts.fields.get("metric", ""), "raw") if metric.is_share else _raw_unit(metric)
+
+
+def _raw_unit(metric: Meaning) -> Any:
+    return "perplexity" if "perplexity" in metric.flags else "raw"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from leaderboard.claims.importers import words
-from leaderboard.claims.importers.metricwords import MetricWord
-from leaderboard.claims.importers.vocabulary import VALUES
 from leaderboard.claims.model import Direction
+from leaderboard.lexicon import Meaning, read
+
+PARTS = {"b": "box", "bb": "box", "bbox": "box", "mk": "mask", "seg": "mask", "segm": "mask"}
+"""One word for each way to write which boxes or masks an AP is of."""
+ON = frozenset(["✓", "✔", "✅", "√", "yes", "Yes", "•", "●"])
+OFF = frozenset(["", "-", "--", "–", "—", "✗", "✘", "❌", "×", "x", "no", "No", "○"])
+"""Marks of ablation tables: with and without."""
+PERCENT = frozenset({"%", "in %", "pct", "percent"})
 
 
 @dataclass(frozen=True)
@@ -17,7 +22,7 @@ class Facts:
     """Scope fields and properties that a header gives. `parts` are those of a cell with several numbers, in order."""
 
     fields: dict[str, str] = field(default_factory=dict)
-    metric: MetricWord | None = None
+    metric: Meaning | None = None
     direction: Direction = "unknown"
     percent: bool = False
     role: str | None = None
@@ -45,93 +50,88 @@ class Facts:
         )
 
 
+def of_metric(meaning: Meaning) -> Facts:
+    """Facts of a metric, a cost or a count, with the split and the data set that its label names."""
+    fields = {"metric": meaning.called.removesuffix("s") if _is_plural(meaning) else meaning.called}
+    given = {
+        "split": meaning.split,
+        "aggregation": meaning.aggregation,
+        "subset": PARTS.get(meaning.part, meaning.part),
+    }
+    fields |= {key: value for key, value in given.items() if value}
+    if meaning.is_of_dataset:
+        fields["task"] = meaning.rest
+    rank = meaning.entry == "rank"
+    return Facts(fields, meaning, meaning.better if rank else "unknown", meaning.unit.lower() in PERCENT)
+
+
+def _is_plural(meaning: Meaning) -> bool:
+    return meaning.kind == "metric" and meaning.called.endswith(("rates", "scores", "returns", "rewards"))
+
+
 @lru_cache(maxsize=8192)
 def facts_of(raw: str) -> Facts:
     """Facts of one header, for example `CIFAR-10 Acc. (%) ↑`; what is not understood is left as `residual`."""
-    label = words.label_of(raw)
-    base = Facts(direction=label.direction, percent=_says_percent(label.unit))
-    if not label.text:
+    meaning = read(raw)
+    base = Facts(direction=meaning.arrow, percent=meaning.unit.lower() in PERCENT)
+    if not meaning.text:
         return base
-    found = _whole(label.text) or _bracketed(label.text) or _pair(label.text)
+    several = _bracketed(meaning) or _pair(meaning.text) if {"/", "|"} & set(meaning.text) else None
+    found = several or _whole(meaning) or _bracketed(meaning)
     if found is not None:
-        return replace(found, direction=label.direction if label.direction != "unknown" else found.direction,
+        return replace(found, direction=base.direction if base.direction != "unknown" else found.direction,
                        percent=found.percent or base.percent)  # fmt: skip
-    if words.is_dataset(label.text):
-        return replace(base, fields={"task": label.text})
-    return replace(base, residual=label.text)
+    named = meaning.text if meaning.count is None else f"{meaning.text} ({meaning.count})"
+    return replace(base, fields={"task": named}) if meaning.is_dataset else replace(base, residual=named)
 
 
-def _says_percent(unit: str) -> bool:
-    return unit.lower() in {"%", "in %", "pct", "percent"}
-
-
-def _whole(text: str) -> Facts | None:
-    if text.lower() in VALUES:
+def _whole(meaning: Meaning) -> Facts | None:
+    """Facts of a label that says one thing; None for a name and for what describes a row."""
+    if meaning.kind == "value":
         return Facts()
-    if words.is_component(text):
-        return None
-    if words.is_average(text):
-        return Facts(fields={"task": text}, is_average=True)
-    if words.is_delta(text):
-        return Facts(fields={"metric": text}, role="delta")
-    split = words.split_of(text)
-    if split is not None:
-        return Facts(fields={"split": split})
-    compound = words.compound_of(text)
-    described = words.is_description(text) or words.is_ignored(text)
-    if compound is None or (described and words.metric_of(text) is None):
-        return None
-    fields = {"metric": compound.name}
-    for key in ("split", "task", "aggregation"):
-        value = getattr(compound, key)
-        if value:
-            fields[key] = value
-    if compound.metric.part:
-        fields["subset"] = compound.metric.part
-    return Facts(fields=fields, metric=compound.metric, direction=compound.metric.direction)
+    if meaning.role == "average":
+        return Facts(fields={"task": meaning.text}, is_average=True)
+    if meaning.role == "delta":
+        return Facts(fields={"metric": meaning.text}, role="delta")
+    if meaning.kind == "split":
+        return Facts(fields={"split": meaning.split})
+    return of_metric(meaning) if meaning.is_metric else None
 
 
 def _pair(text: str) -> Facts | None:
     """`loss | acc`, `val / test`, `Top-1/Top-5`: every part must be a metric or a split."""
-    pieces = [piece.strip() for piece in re.split(r"[/|]", text)]
+    pieces = [piece.strip() for piece in text.replace("|", "/").split("/")]
     if not 2 <= len(pieces) <= 4 or not all(pieces):
         return None
-    known = [_whole(words.label_of(piece).text) for piece in pieces]
+    meanings = [read(piece) for piece in pieces]
+    known = [_whole(meaning) for meaning in meanings]
     if all(known):
-        directions = [words.label_of(piece) for piece in pieces]
         return Facts(parts=tuple(
-            replace(part, direction=label.direction, percent=_says_percent(label.unit))
-            for part, label in zip(known, directions, strict=True) if part is not None
+            replace(part, direction=meaning.arrow, percent=meaning.unit.lower() in PERCENT)
+            for part, meaning in zip(known, meanings, strict=True) if part is not None
         ))  # fmt: skip
     lead, _, tail = text.partition(" ")
-    rest = _pair(tail.strip("() ")) if tail and ("/" not in lead and "|" not in lead) else None
+    rest = _pair(tail.strip("() ")) if tail and not {"/", "|"} & set(lead) else None
     return replace(_outer(lead), parts=rest.parts) if rest is not None else None
 
 
-_BRACKETS = re.compile(r"(?P<head>[^()\[\]]{1,80}?)\s?[(\[](?P<inner>[^()\[\]]{1,60})[)\]]")
-
-
-def _bracketed(text: str) -> Facts | None:
+def _bracketed(meaning: Meaning) -> Facts | None:
     """`PPL (val / test)`, `WikiText-2 (PPL)`, `ImageNet (top-1)`, `Accuracy (test)`."""
-    match = _BRACKETS.fullmatch(text)
-    if match is None:
+    head, opened, inner = meaning.text.replace("[", "(").replace("]", ")").partition("(")
+    if not opened or not head.strip() or not inner.endswith(")") or {"(", ")"} & set(inner[:-1]):
         return None
-    inner = words.label_of(match["inner"]).text
-    inside = _whole(inner) or _pair(inner)
+    inside = _whole(read(inner[:-1])) or _pair(read(inner[:-1]).text)
     if inside is None or inside.role is not None or inside.is_average:
         return None
-    head = _outer(match["head"].strip())
-    merged = inside.over(head)
-    return replace(merged, residual=head.residual)
+    outer = _outer(head.strip())
+    return replace(inside.over(outer), residual=outer.residual)
 
 
 def _outer(head: str) -> Facts:
-    known = _whole(head)
+    known = _whole(read(head))
     if known is not None:
         return known
-    if words.is_dataset(head):
-        return Facts(fields={"task": head})
-    return Facts(residual=head)
+    return Facts(fields={"task": head}) if read(head).is_dataset else Facts(residual=head)
 
 
 def relative_cost(facts: Facts) -> Facts:
@@ -140,3 +140,18 @@ def relative_cost(facts: Facts) -> Facts:
     if facts.direction == "max" or name.endswith(" ratio"):
         return facts
     return replace(facts, fields={**facts.fields, "metric": f"{name} ratio"}, direction="unknown")
+
+
+def named(text: str, kind: str) -> Facts:
+    """A label that is the name of a method, task or metric, whatever words are in it; its arrow and unit are kept."""
+    meaning = read(text)
+    percent = meaning.unit.lower() in PERCENT
+    return Facts({kind: meaning.text if kind == "metric" else text}, direction=meaning.arrow, percent=percent)
+
+
+def alike(texts: Sequence[str]) -> bool:
+    """Whether labels are called alike, or are words for one metric of the same data."""
+    plain = {" ".join(text.lower().replace("_", " ").replace(".", " ").split()) for text in texts}
+    meanings = [read(text) for text in texts]
+    said = {(found.name, found.split, found.rest, found.part) for found in meanings}
+    return len(plain) == 1 or (len(said) == 1 and all(found.is_metric for found in meanings))

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from leaderboard.claims.importers import captions, words
+from leaderboard.claims.importers import captions
 from leaderboard.claims.importers.axes import Axes, find_axes
-from leaderboard.claims.importers.columns import Columns
+from leaderboard.claims.importers.columns import Columns, attached_by
 from leaderboard.claims.importers.differences import bind
-from leaderboard.claims.importers.drafts import Draft, Spot, context_of, finish, of_compound
-from leaderboard.claims.importers.facts import Facts
+from leaderboard.claims.importers.drafts import Draft, Spot, context_of, finish
+from leaderboard.claims.importers.facts import Facts, of_metric
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.labels import Labels
 from leaderboard.claims.importers.layout import Block, Layout, Readings, find_layout
@@ -20,8 +20,8 @@ from leaderboard.claims.importers.mentions import metric_named, metrics_in, slas
 from leaderboard.claims.importers.numbers import Reading
 from leaderboard.claims.importers.result import NO_METRIC, Place, TableSummary, Unread, is_unmeasured
 from leaderboard.claims.importers.rows import Rows, corner_facts
-from leaderboard.claims.importers.spreads import Attached, attached_by
-from leaderboard.claims.model import Claim, Where
+from leaderboard.claims.model import Claim, SpreadKind, Where
+from leaderboard.lexicon import Meaning, default
 
 
 @dataclass
@@ -99,7 +99,7 @@ class _Reader:
             if label in self.entry.skip_rows:
                 continue
             attached = attached_by(label)
-            if attached is not None and attached.what == "spread" and not attached.of and above is not None:
+            if attached is not None and attached.role == "spread" and not attached.of and above is not None:
                 for column, found in columns.all.items():
                     if found.use == "numbers":
                         self._attach(row, column, attached, self._at(above, [column]))
@@ -147,23 +147,23 @@ class _Reader:
             return
         self._numbers(reading, facts, where, cell, spot)
 
-    def _attach(self, row: int, column: int, attached: Attached, drafts: list[Draft]) -> None:
+    def _attach(self, row: int, column: int, attached: Meaning, drafts: list[Draft]) -> None:
         """A spread or a number of runs that stands in a cell of its own goes to its number; else it is listed."""
         cell = self.grid.rows[row][column]
         found = self.readings.marked(row, column)
         if found is None:
             if any(character.isdigit() for character in cell.text):
                 self._reject(cell, cell.text, "what stands in a column of spreads or counts is not one number")
-        elif attached.what == "bound":
+        elif attached.role == "bound":
             self._reject(cell, cell.text, "one end of an interval, which a claim cannot say")
-        elif attached.what == "runs" and drafts and found.printed.isdecimal() and 0 < int(found.printed) < 10**7:
+        elif attached.role != "spread" and drafts and found.printed.isdecimal() and 0 < int(found.printed) < 10**7:
             for draft in drafts:
                 draft.number = replace(draft.number, n=draft.number.n or int(found.printed))
-        elif attached.what == "spread" and len(drafts) == 1 and drafts[0].number.spread is None:
+        elif attached.role == "spread" and len(drafts) == 1 and drafts[0].number.spread is None:
             drafts[0].number = replace(drafts[0].number, spread=found.printed)
-            drafts[0].spread_kind = attached.kind if attached.kind != "unknown" else None
+            drafts[0].spread_kind = kind_of(attached)
         else:
-            what = "a spread" if attached.what == "spread" else "a number of runs"
+            what = "a spread" if attached.role == "spread" else "a number of runs"
             self._reject(cell, cell.text, f"{what} without one number that it belongs to")
 
     def _numbers(self, reading: Reading, facts: Facts, where: Where, cell: Cell, spot: Spot) -> None:
@@ -186,15 +186,15 @@ class _Reader:
         if count == 1:
             return (Facts(),)
         if isinstance(self.entry.metric, tuple) and len(self.entry.metric) == count:
-            return tuple(Facts({"metric": name}, words.metric_of(name)) for name in self.entry.metric)
+            return tuple(Facts({"metric": name}, default().metric(name)) for name in self.entry.metric)
         if len(facts.parts) == count:
             return facts.parts
         said = metrics_in(self.grid.caption)
         if not facts.parts and facts.metric is None and len(said) == count:
-            return tuple(of_compound(item.found) for item in said)
+            return tuple(of_metric(item.found) for item in said)
         slashed = slashed_in(self.grid.caption, count) if not facts.parts and facts.metric is None else None
         if slashed is not None:
-            return tuple(map(of_compound, slashed))
+            return tuple(map(of_metric, slashed))
         named = [piece.strip() for piece in re.split(r"[/|]", facts.fields.get("task", ""))]
         if len(named) == count and "w/" not in facts.fields["task"] and all(map(_has_letter, named)):
             return tuple(Facts({"subset": piece}) for piece in named)
@@ -220,3 +220,8 @@ def _difference(column: Facts, row: Facts) -> Literal["", "row", "column"]:
 
 def _has_letter(text: str) -> bool:
     return any(character.isalpha() for character in text)
+
+
+def kind_of(spread: Meaning) -> SpreadKind | None:
+    """What a heading says that a spread is; None where it does not say."""
+    return next((kind for kind in ("sd", "se", "ci95") if kind in spread.flags), None)

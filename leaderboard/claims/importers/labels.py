@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from leaderboard.claims.importers import captions, words
-from leaderboard.claims.importers.facts import Facts, facts_of, relative_cost
+from leaderboard.claims.importers import captions
+from leaderboard.claims.importers.facts import Facts, facts_of, named, relative_cost
 from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.importers.layout import Block, Readings
 from leaderboard.claims.importers.mapping import TableMapping
-from leaderboard.claims.importers.vocabulary import VALUES
+from leaderboard.lexicon import default, read
 
 
 class Labels:
@@ -18,7 +18,7 @@ class Labels:
 
     def __init__(self, grid: Grid, block: Block, readings: Readings, entry: TableMapping) -> None:
         self.grid, self.block, self.readings, self.entry = grid, block, readings, entry
-        self._letters = self._precision_and_recall() | self._errors() | self._relative()
+        self._letters = default().letters(self._texts()) | self._errors() | self._relative()
 
     def plain(self, text: str) -> Facts:
         """Facts of a label that no axis and no mapping explains."""
@@ -30,13 +30,18 @@ class Labels:
         given = self.entry.labels.get(text)
         if given is not None:
             fields = {key: value for key, value in given.model_dump().items() if value is not None}
-            return Facts(fields, words.metric_of(fields.get("metric", "")), role=role)
-        if kind == "skip" or text.lower() in VALUES:
+            return Facts(fields, default().metric(fields.get("metric", "")), role=role)
+        meaning = read(text)
+        if kind == "skip" or meaning.kind == "value":
             return Facts()
         facts = self.plain(text)
-        cost = words.quantity_of(text) if kind in ("task", "metric") and facts.role is None else None
-        if cost is not None and (facts.metric is None or facts.metric.is_cost):
-            facts = Facts({"metric": cost.name}, cost, direction=facts.direction, percent=facts.percent)
+        if (
+            meaning.name == "cost"
+            and meaning.unit not in ("", "%")
+            and kind in ("task", "metric")
+            and facts.metric is not None
+        ):
+            facts = replace(facts, fields={**facts.fields, "metric": f"{meaning.text} ({meaning.unit})"})
         if facts.metric is not None and facts.metric.is_cost and facts.percent:
             facts = relative_cost(facts)
         plain = facts.metric is None and not facts.parts
@@ -52,20 +57,16 @@ class Labels:
         texts = (self.grid.rows[row][column].text for row in reversed(self.block.header))
         return next((text for text in texts if text), "")
 
-    def _precision_and_recall(self) -> dict[str, str]:
-        """`P` and `R` are precision and recall where both stand in a header beside an F-score."""
-        texts = {cell.text for row in self.block.header for cell in self.grid.rows[row]}
-        has_score = any(words.metric_of(text) is not None for text in texts if text[:1] in ("F", "f")) or "F" in texts
-        return {"P": "precision", "R": "recall", "F": "F1"} if {"P", "R"} <= texts and has_score else {}
+    def _texts(self) -> set[str]:
+        return {cell.text for row in self.block.header for cell in self.grid.rows[row]}
 
     def _relative(self) -> dict[str, str]:
         """Short headings that the caption defines as a relative change."""
-        texts = {cell.text for row in self.block.header for cell in self.grid.rows[row]}
-        names = {text: words.label_of(text).text for text in texts if 1 < len(text) < 25}
+        names = {text: read(text).text for text in self._texts() if 1 < len(text) < 25}
         return {
             text: "rel. change"
             for text, name in names.items()
-            if len(name) > 1 and not words.is_delta(name) and captions.defines_as_relative(self.grid.caption, name)
+            if len(name) > 1 and read(name).role != "delta" and captions.defines_as_relative(self.grid.caption, name)
         }
 
     def _errors(self) -> dict[str, str]:
@@ -94,10 +95,3 @@ class Labels:
         ]
         whole = sum(any(abs(total - one) <= one / 200 for one in (1, 100)) for total in sums)
         return bool(sums) and whole * 2 >= len(sums)
-
-
-def named(text: str, kind: str) -> Facts:
-    """A label that is the name of a method, task or metric, whatever words are in it; its arrow and unit are kept."""
-    plain = facts_of(text)
-    name = words.label_of(text).text if kind == "metric" else text
-    return Facts({kind: name}, direction=plain.direction, percent=plain.percent)

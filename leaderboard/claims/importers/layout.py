@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from leaderboard.claims.importers import words
 from leaderboard.claims.importers.grid import Grid, cell_of
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.numbers import Number, Reading, is_failure, read_cell
+from leaderboard.lexicon import default, read
 
 MAX_HEADER_ROWS = 6
 _COUNTED = re.compile(
@@ -174,7 +174,7 @@ def _numbers_settings(grid: Grid, readings: Readings, body: range, column: int, 
         return False
     corners = [grid.rows[row][column] for row in range(heads) if grid.rows[row][column].text]
     spanned = any(cell is grid.rows[row][column - 1] for row in range(heads) for cell in corners)
-    return spanned or any(words.is_average(grid.rows[row][column].text) for row in body)
+    return spanned or any(read(grid.rows[row][column].text).role == "average" for row in body)
 
 
 def are_settings(readings: Readings, body: Iterable[int], column: int) -> bool:
@@ -186,7 +186,7 @@ def are_settings(readings: Readings, body: Iterable[int], column: int) -> bool:
 
 
 def _describes(head: str) -> bool:
-    return words.is_description(head) or words.is_ignored(head)
+    return read(head).describes
 
 
 def _counts_items(grid: Grid, readings: Readings, row: int, labels: int) -> bool:
@@ -203,7 +203,7 @@ def _head(grid: Grid, heads: int, column: int) -> str:
 
 def _mostly_numbers(grid: Grid, readings: Readings, body: range, column: int, heads: int) -> bool:
     """Whether a column holds numbers (or marks of missing ones) and not labels."""
-    named = column > 0 and heads and words.metric_of(words.label_of(_head(grid, heads, column)).text) is not None
+    named = column > 0 and heads and default().metric(read(_head(grid, heads, column)).text) is not None
     if named and any(character.isdigit() for row in body for character in grid.rows[row][column].text):
         return True
     if all(not grid.rows[row][column].text for row in body):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from leaderboard.claims.importers import words
-from leaderboard.claims.importers.metricwords import MetricWord
-from leaderboard.claims.importers.vocabulary import UNITS
 from leaderboard.claims.model import Direction
+from leaderboard.lexicon import Meaning, default, read
 
 _TOKEN = re.compile(r"[()\[\]{},;/|&%]|:(?!\d)|[↑⬆⇑▲↓⬇⇓▼]+|[^\s()\[\]{},;/|&%:↑⬆⇑▲↓⬇⇓▼]+(?::\d[^\s()\[\]{},;/|&%:]*)*")
 _STOPS = frozenset("()[]{},;:/|&") | {"."}
@@ -57,7 +55,7 @@ _NOT_OF = frozenset({
 class Mention:
     """A metric named in running text."""
 
-    found: words.Compound
+    found: Meaning
     direction: Direction = "unknown"
     is_subject: bool = False
     """Whether the words around it say that it is what the table measures."""
@@ -73,14 +71,13 @@ def metrics_in(caption: str) -> list[Mention]:
         mention = _mention(tokens, at, at + length, metric) if metric is not None else None
         if mention is not None:
             if found and tokens[last_end:at] == ["("] and tokens[at + length : at + length + 1] == [")"]:
-                mention = replace(mention, found=replace(found[-1].found, name=mention.found.name),
+                mention = replace(mention, found=_like(mention.found, found[-1].found),
                                   is_subject=found[-1].is_subject or mention.is_subject)  # fmt: skip
                 found.pop()
-            elif found and _is_joined(tokens[last_end:at]) and mention.found.split is None:
-                said = found[-1].found
+            elif found and _is_joined(tokens[last_end:at]) and not mention.found.split:
                 mention = replace(
                     mention,
-                    found=replace(mention.found, split=said.split, aggregation=said.aggregation),
+                    found=_like(mention.found, found[-1].found),
                     is_subject=mention.is_subject or found[-1].is_subject,
                 )
             found.append(mention)
@@ -93,14 +90,14 @@ def metric_named(caption: str) -> Mention | None:
     """The one metric that a caption says was measured; None when it names none or several."""
     said = metrics_in(caption)
     subjects = [mention for mention in said if mention.is_subject]
-    chosen = subjects or [mention for mention in said if not mention.found.metric.is_plain]
+    chosen = subjects or [mention for mention in said if not mention.found.is_plain]
     return chosen[0] if len(chosen) == 1 else None
 
 
 _CLAUSE = re.compile(r"[():;,]|\.(?:\s|$)|[↑⬆⇑▲↓⬇⇓▼%]")
 
 
-def slashed_in(caption: str, count: int) -> tuple[words.Compound, ...] | None:
+def slashed_in(caption: str, count: int) -> tuple[Meaning, ...] | None:
     """`image-level AUROC / pixel-level AUROC`: the metrics of the numbers of a cell, in order; None when none is said.
 
     A piece without a metric of its own has that of the last one, `image / pixel AUROC`.
@@ -114,7 +111,7 @@ def slashed_in(caption: str, count: int) -> tuple[words.Compound, ...] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _named_pieces(pieces: list[list[str]]) -> tuple[words.Compound, ...] | None:
+def _named_pieces(pieces: list[list[str]]) -> tuple[Meaning, ...] | None:
     """The metric that each piece names: the first may end with it, the last begin with it."""
     first, *others = pieces
     last = next((others[-1][:size] for size in (1, 2, 3) if _compound(others[-1][:size]) is not None), None)
@@ -125,29 +122,39 @@ def _named_pieces(pieces: list[list[str]]) -> tuple[words.Compound, ...] | None:
     texts = [first[-len(last) :] if _compound(first[-len(last) :]) else first[-1:], *others[:-1], last]
     found = [_compound(text) or (_compound([*text, shared]) if shared else None) for text in texts]
     names = [" ".join(text) for text in texts]
-    if None in found or len(set(names)) < len(names) or any(map(words.is_dataset, names)):
+    if None in found or len(set(names)) < len(names) or any(map(default().is_dataset, names)):
         return None
     return tuple(
-        replace(one, name=" ".join(text) if "-" in text[0] and one.split is None else one.name)
+        _named(one, " ".join(text)) if "-" in text[0] and not one.split else one
         for one, text in zip(found, texts, strict=True)
         if one is not None
     )
 
 
-def _compound(piece: list[str]) -> words.Compound | None:
+def _compound(piece: list[str]) -> Meaning | None:
     """A metric, also behind a prefix, `I-AUROC`."""
     text = " ".join(piece)
-    known = words.compound_of(text)
-    if known is not None or len(piece) != 1:
-        return known
-    metric = words.metric_of(text.partition("-")[2])
-    return words.Compound(metric, text) if metric is not None and not metric.is_plain else None
+    known = read(text)
+    if known.is_metric or len(piece) != 1:
+        return known if known.is_metric and known.kind != "count" else None
+    metric = default().metric(text.partition("-")[2])
+    return _named(metric, text) if metric is not None and not metric.is_plain else None
+
+
+def _named(metric: Meaning, name: str) -> Meaning:
+    """The metric under the name that the source gives it."""
+    return replace(metric, printed=name, rest="", flags=metric.flags - {"one"})
+
+
+def _like(metric: Meaning, other: Meaning) -> Meaning:
+    """The metric on the split, and aggregated, as another one is said to be."""
+    return replace(metric, split=other.split, aggregation=other.aggregation)
 
 
 def directions_in(caption: str) -> dict[str, Direction]:
     """Metric, lower case → which way is better, for those that carry an arrow or `lower is better` in brackets."""
     return {
-        mention.found.name.lower(): mention.direction
+        mention.found.called.lower(): mention.direction
         for mention in metrics_in(caption)
         if mention.direction != "unknown"
     }
@@ -164,19 +171,19 @@ def _tokens(caption: str) -> list[str]:
     return tokens
 
 
-def _metric_at(tokens: list[str], at: int) -> tuple[int, MetricWord | None]:
+def _metric_at(tokens: list[str], at: int) -> tuple[int, Meaning | None]:
     """The longest metric name of up to four words that starts here, and its length in words."""
     for length in (4, 3, 2, 1):
         phrase = tokens[at : at + length]
         if len(phrase) < length or any(token in _STOPS or token == "%" for token in phrase):
             continue
-        metric = words.metric_of(" ".join(phrase).rstrip("."))
-        if metric is not None and _is_written_out(phrase, metric):
+        metric = default().metric(" ".join(phrase).rstrip("."))
+        if metric is not None and metric.kind != "count" and _is_written_out(phrase, metric):
             return length, metric
     return 1, None
 
 
-def _is_written_out(phrase: list[str], metric: MetricWord) -> bool:
+def _is_written_out(phrase: list[str], metric: Meaning) -> bool:
     """Short words such as `rec`, `per` or `map` are metrics only in capitals, with a digit, or with a dot."""
     if len(phrase) > 1 or len(phrase[0]) > 4:
         return True
@@ -188,7 +195,7 @@ def _is_written_out(phrase: list[str], metric: MetricWord) -> bool:
     )
 
 
-def _mention(tokens: list[str], start: int, end: int, metric: MetricWord) -> Mention | None:
+def _mention(tokens: list[str], start: int, end: int, metric: Meaning) -> Mention | None:
     """The mention at tokens `start` to `end`; None when the words around it make it something else."""
     before = tokens[start - 1].lower() if start else "."
     direction, behind = _attached(tokens, end)
@@ -200,9 +207,11 @@ def _mention(tokens: list[str], start: int, end: int, metric: MetricWord) -> Men
     leads = _leads(tokens, start) and not (metric.is_plain and tokens[start - 1 : start] == ["("] and after == ")")
     told = behind > end or after in _FOLLOWS or after in _STOPS
     qualifiers = [
-        word for word in tokens[max(0, start - 2) : start] if words.split_of(word) or word.lower() in {"best", "final"}
+        word for word in tokens[max(0, start - 2) : start] if read(word).split or word.lower() in {"best", "final"}
     ]
-    found = words.qualify(metric, qualifiers, metric.name)
+    split = next((read(word).split for word in qualifiers if read(word).split), "")
+    aggregation = next((word.lower() for word in qualifiers if not read(word).split), "")
+    found = replace(metric, split=split, aggregation=aggregation)
     return Mention(found, direction, told and (leads or (behind > end and not metric.is_plain)))
 
 
@@ -211,7 +220,7 @@ def _leads(tokens: list[str], start: int) -> bool:
     at = start - 1
     while at >= 0 and tokens[at] not in _STOPS:
         word = tokens[at].lower()
-        if not (word in _ADORNS or words.split_of(word) or words.is_dataset(word) or word[0].isdigit()):
+        if not (word in _ADORNS or read(word).split or default().is_dataset(word) or word[0].isdigit()):
             return False
         at -= 1
     return True
@@ -241,7 +250,7 @@ def _attached(tokens: list[str], at: int) -> tuple[Direction, int]:
 def _is_unit(inside: list[str]) -> bool:
     """Whether a bracket behind a metric holds its unit, direction, or aggregation, and not its abbreviation."""
     text = " ".join(inside)
-    return text in UNITS or any(
+    return default().is_unit(text) or any(
         token[0] in _UP + _DOWN + "%±" or token.lower() in ("better", "mean", "mm", "std", "average")
         for token in inside
     )
@@ -262,8 +271,8 @@ def _distinct(found: list[Mention]) -> list[Mention]:
     """One mention per metric, the first, with what the others add."""
     first: dict[str, Mention] = {}
     for mention in found:
-        known = first.setdefault(mention.found.name, mention)
+        known = first.setdefault(mention.found.called, mention)
         direction = known.direction if known.direction != "unknown" else mention.direction
-        first[mention.found.name] = replace(known, direction=direction,
+        first[mention.found.called] = replace(known, direction=direction,
                                             is_subject=known.is_subject or mention.is_subject)  # fmt: skip
     return list(first.values())

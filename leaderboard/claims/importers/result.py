@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from leaderboard.claims.importers import words
 from leaderboard.claims.model import Claim
+from leaderboard.lexicon import read
 
 NO_METRIC = "no header and no caption names the metric"
 """How the note on a table with numbers of unknown metric begins."""
@@ -15,7 +15,7 @@ NO_METRIC = "no header and no caption names the metric"
 def is_unmeasured(claim: Claim) -> bool:
     """Whether a number has no metric where it should have one: an average over unlike metrics has none of its own."""
     scope = claim.scope
-    return scope.metric is None and claim.role is None and not words.is_average(scope.task or "")
+    return scope.metric is None and claim.role is None and read(scope.task or "").role != "average"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from leaderboard.claims.importers import words
 from leaderboard.claims.importers.axes import Axes, corner_text
 from leaderboard.claims.importers.columns import Columns
-from leaderboard.claims.importers.facts import Facts, facts_of
+from leaderboard.claims.importers.facts import OFF, ON, Facts, facts_of, named
 from leaderboard.claims.importers.grid import Cell
-from leaderboard.claims.importers.labels import Labels, named
+from leaderboard.claims.importers.labels import Labels
 from leaderboard.claims.importers.layout import Block, Layout
-from leaderboard.claims.importers.metricwords import MetricWord
-from leaderboard.claims.importers.vocabulary import OFF, ON
+from leaderboard.lexicon import Meaning, read
 
 
 class Rows:
@@ -103,11 +101,11 @@ class Rows:
         for column, found in self.columns.all.items():
             value = self.grid.rows[row][column].text
             if found.use == "label" and value:
-                facts = _stack(facts, self.labels.facts(value, words.head_kind(found.label) or "subset"))
+                facts = _stack(facts, self.labels.facts(value, read(found.label).axis or "subset"))
             missing = self.labels.readings.at(row, column).missing
             if found.use != "description" or not value or missing or len(value) > 80:
                 continue
-            if words.is_budget(found.label):
+            if read(found.label).kind == "budget":
                 facts = replace(facts, fields={**facts.fields, "budget": f"{value} {found.label}"})
             else:
                 facts = _stack(facts, Facts({"subset": f"{found.label}={value}"}))
@@ -124,7 +122,7 @@ def corner_facts(labels: Labels, layout: Layout, told: str | None) -> Facts:
         if found.metric is None and not found.parts:
             continue
         texts = {labels.grid.rows[row][column].text for row in block.rows}
-        elsewhere = any(other and words.head_kind(other) for at, other in heads.items() if at != column)
+        elsewhere = any(other and read(other).axis for at, other in heads.items() if at != column)
         ambiguous = found.metric is not None and _is_ambiguous(found.metric)
         if texts & ON or elsewhere or (ambiguous and told is not None):
             continue
@@ -132,15 +130,15 @@ def corner_facts(labels: Labels, layout: Layout, told: str | None) -> Facts:
     return facts
 
 
-def _is_ambiguous(metric: MetricWord) -> bool:
+def _is_ambiguous(metric: Meaning) -> bool:
     """Whether the word may be the name of a component or method: `Dice loss`, `error`, `DER`."""
     return (metric.is_plain and not metric.is_cost) or metric.name == "loss"
 
 
-def _is_marked(text: str, metric: MetricWord) -> bool:
+def _is_marked(text: str, metric: Meaning) -> bool:
     """Whether a label says itself that numbers of that metric follow: by an arrow, a unit, or a word for costs."""
-    label = words.label_of(text)
-    return metric.is_cost or metric.direction != "unknown" or label.direction != "unknown" or label.unit != ""
+    label = read(text)
+    return metric.is_cost or metric.entry == "rank" or label.arrow != "unknown" or label.unit != ""
 
 
 def _stack(facts: Facts, more: Facts) -> Facts:

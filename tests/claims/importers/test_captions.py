@@ -97,7 +97,7 @@ def test_a_metric_that_was_not_what_the_table_measures_is_not_taken(caption):
 def test_an_arrow_behind_the_metric_is_its_direction(caption, metric, direction):
     said = metric_named(caption)
     assert said is not None
-    assert (said.found.name, said.direction) == (metric, direction)
+    assert (said.found.called, said.direction) == (metric, direction)
 
 
 def test_each_of_two_metrics_has_its_own_arrow_and_named_columns_take_it(latex_table):

@@ -7,7 +7,7 @@ import pytest
 from leaderboard.claims.importers import import_text
 from leaderboard.claims.importers.mapping import Mapping
 from leaderboard.claims.importers.readings import rule_in
-from leaderboard.claims.importers.words import is_delta
+from leaderboard.lexicon import read
 
 
 def deltas(result):
@@ -144,7 +144,7 @@ def test_a_last_row_under_any_of_its_names_is_a_row_of_differences(latex_table, 
     "name", ["DropPath", "Drop path", "Improved DDPM", "GapNet", "Margin", "Delta-LoRA", "DeltaNet"]
 )
 def test_methods_are_no_differences(name):
-    assert not is_delta(name)
+    assert read(name).role != "delta"
 
 
 def test_differences_to_the_row_before_in_a_column_of_their_own_are_bound(latex_table):
