@@ -21,6 +21,7 @@ from benchmark.execution.stacks import Stack, form_stacks
 from benchmark.execution.stopping import STOPPING, stopping_on_signals
 from benchmark.execution.supervise import decide_shape, supervise
 from benchmark.records import DONE
+from benchmark.train.decision import PLAIN
 from benchmark.train.grouping import shape_key
 from benchmark.train.mode import ALONE, Mode
 from benchmark.wording import counted
@@ -152,7 +153,7 @@ def expected_seconds(stack: Stack, decisions: Mapping[str, Mapping[str, Any]], s
     cell = stack.cells[0]
     timings = decisions.get(mode_key(shape_key(cell), settings), {}).get("timings", {})
     try:
-        per_step = float(timings[stack.mode.name]["seconds_per_cell_step"])
+        per_step = float((timings.get(stack.mode.name) or timings[PLAIN])["seconds_per_cell_step"])
         return per_step * len(stack.cells) * cell.task.budget.total_steps(cell.task.training_size())
     except Exception:  # a task whose data is not what its spec says raises when it is trained, and says so there
         return None
@@ -247,7 +248,7 @@ def decide_modes(cells: Sequence[Cell], store: Store, settings: Settings, listen
     if settings.execution is not None:
         return dict.fromkeys(shapes, settings.execution)
     kept = store.execution()
-    missing = [key for key in shapes if mode_key(key, settings) not in kept]
+    missing = [key for key in shapes if kept.get(mode_key(key, settings), {"provisional": True}).get("provisional")]
     if missing:
         listener.deciding(len(missing))
         jobs = [make_job(k, Stack(tuple(shapes[key]), ALONE), store, settings) for k, key in enumerate(missing)]

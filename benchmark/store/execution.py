@@ -18,20 +18,26 @@ def load(layout: Layout) -> dict[str, dict[str, Any]]:
 
 
 def decide(layout: Layout, key: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep `entry` for `key` unless another process was first; returns the entry that holds. Raises StoreError."""
+    """Keep `entry` for `key` unless the present one `holds`; returns the one that does. Raises StoreError."""
     return merge(layout, {key: entry})[key]
 
 
 def merge(layout: Layout, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Add entries for shapes nobody has decided yet; returns all that hold. Raises StoreError."""
+    """Add entries for shapes nobody has decided for good; returns all that hold. Raises StoreError."""
     with storing("execution modes", layout.execution):
         layout.root.mkdir(parents=True, exist_ok=True)
         with _locked(layout):
             present = load(layout)
-            merged = {**{key: dict(value) for key, value in entries.items()}, **present}
+            new = {key: dict(value) for key, value in entries.items()}
+            merged = {**new, **{key: value for key, value in present.items() if holds(value, new.get(key))}}
             if merged != present:
                 write_json(layout.execution, merged)
     return merged
+
+
+def holds(present: Mapping[str, Any], new: Mapping[str, Any] | None) -> bool:
+    """Whether a decision stays: the first one does, but a provisional one only until one was measured."""
+    return new is None or not present.get("provisional") or bool(new.get("provisional"))
 
 
 @contextmanager

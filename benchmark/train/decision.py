@@ -8,6 +8,9 @@ from typing import Any
 
 from benchmark.train.mode import Mode
 
+PLAIN = "plain"
+"""Name of the timing of a cell's own module, of which no program was made."""
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -28,17 +31,21 @@ class Decision:
     device: str
     timings: dict[str, Timing]
     reason: str
+    provisional: bool = False
+    """Not measured, the work being little: a measured one takes its place when there is more."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; `from_json` is its inverse."""
         timings = {name: asdict(timing) for name, timing in self.timings.items()}
-        return {"mode": self.mode.name, "device": self.device, "timings": timings, "reason": self.reason}
+        return {**vars(self), "mode": self.mode.name, "timings": timings}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Decision:
         """Raises KeyError, TypeError or UsageError when the value is not what `to_json` writes."""
         timings = {name: Timing(**timing) for name, timing in value["timings"].items()}
-        return cls(Mode.parse(value["mode"]), value["device"], timings, value["reason"])
+        return cls(
+            Mode.parse(value["mode"]), value["device"], timings, value["reason"], value.get("provisional", False)
+        )
 
 
 def span(counts: Sequence[int], size: int, workers: int) -> int:

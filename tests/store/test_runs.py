@@ -122,6 +122,13 @@ def test_a_damaged_execution_file_means_probing_again(store):
     assert store.decide_execution("shape", {"mode": "alone"})["mode"] == "alone"
 
 
+def test_a_provisional_decision_holds_until_one_was_measured(store):
+    assert store.decide_execution("shape", {"mode": "alone", "provisional": True})["mode"] == "alone"
+    assert store.decide_execution("shape", {"mode": "stack:2", "provisional": True})["mode"] == "alone"
+    assert store.decide_execution("shape", {"mode": "stack:4"})["mode"] == "stack:4"
+    assert store.decide_execution("shape", {"mode": "compiled"})["mode"] == "stack:4"
+
+
 def test_processes_deciding_at_once_agree(store):
     code = """
 import sys

@@ -13,7 +13,7 @@ from benchmark.train.probe import decide_mode
 def timed(monkeypatch):
     """Replace the trainers by sleeps of given seconds per cell and step."""
 
-    def use(seconds, steps=1000, compile_seconds=0.0):
+    def use(seconds, steps=1000, compile_seconds=0.0, share=1e6):
         made = []
 
         def runner(built, mode, device):
@@ -21,9 +21,11 @@ def timed(monkeypatch):
             time.sleep(compile_seconds if mode.compiled else 0)
             if mode.name not in seconds:
                 raise RuntimeError("out of memory")
-            return (lambda count: time.sleep(count * seconds[mode.name] * mode.stack_size)), steps
+            return lambda count: time.sleep(count * seconds[mode.name] * mode.stack_size)
 
         monkeypatch.setattr(probe, "_runner", runner)
+        monkeypatch.setattr(probe, "plain_step", lambda built, device: (seconds["alone"], steps))
+        monkeypatch.setattr(probe, "SHARE", share)
         monkeypatch.setattr(probe, "ROUND_SECONDS", 0.005)
         monkeypatch.setattr(probe, "clock", lambda device: time.perf_counter)  # sleeping takes no process time
         monkeypatch.setattr(probe, "can_compile", lambda device: None)
@@ -94,6 +96,34 @@ def test_cells_that_cannot_be_built_run_alone_and_say_why(toy):
     assert decision.reason == "no model could be built: RuntimeError: no such head"
 
 
+def test_work_that_does_not_repay_measuring_is_not_measured(toy, timed):
+    made = timed({"alone": 1e-3}, steps=100, share=0.05)
+    decision = decide_mode(cells(toy, 40), workers=2)
+    assert made == []
+    assert decision.mode == Mode.parse("stack:32")
+    assert decision.reason == "2 s of training per worker would not repay measuring; a step takes 1.00 ms"
+
+
+def test_long_steps_that_are_not_measured_run_alone(toy, timed):
+    timed({"alone": 2e-2}, steps=100, share=0.05)
+    assert decide_mode(cells(toy, 8), workers=1).mode == ALONE
+
+
+def test_measuring_stops_at_its_share_of_the_work(toy, timed):
+    made = timed({"alone": 4e-3, "stack:4": 2e-3}, steps=10**5, compile_seconds=0.0, share=0.05)
+    decide_mode(cells(toy, 1), workers=1)
+    assert [mode.name for mode in made][:1] == ["alone"]
+
+
+def test_a_plain_step_that_raises_leaves_the_telling_to_the_cells(toy, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("shapes do not fit")
+
+    monkeypatch.setattr(probe, "plain_step", broken)
+    decision = decide_mode(cells(toy, 2), workers=1)
+    assert (decision.mode, decision.reason) == (ALONE, "a plain step failed: RuntimeError: shapes do not fit")
+
+
 def test_no_cells_are_refused():
     with pytest.raises(ValueError, match="at least one cell"):
         decide_mode([])
@@ -101,6 +131,7 @@ def test_no_cells_are_refused():
 
 def test_real_candidates_are_measured(toy, monkeypatch):
     monkeypatch.setattr(probe, "ROUND_SECONDS", 0.02)
+    monkeypatch.setattr(probe, "SHARE", 1e6)
     decision = decide_mode(cells(toy, 4), workers=1)
     assert {"alone", "stack:4"} <= set(decision.timings)
     assert all(timing.seconds_per_cell_step > 0 for timing in decision.timings.values())
