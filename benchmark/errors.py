@@ -52,9 +52,3 @@ class StoreWriteError(StoreError):
     """Results cannot be written: a full disk, missing rights ...; the command itself is right."""
 
     exit_code = ExitCode.INTERNAL
-
-
-class IncompleteError(BenchError):
-    """Some cells failed, timed out or are missing."""
-
-    exit_code = ExitCode.INCOMPLETE

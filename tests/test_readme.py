@@ -40,6 +40,33 @@ def test_the_initialiser_of_the_readme_reaches_the_leaderboard(tmp_path):
     assert "majority3,tied_qk" in shown.stdout, shown.stdout + shown.stderr
 
 
+def test_the_initialiser_of_the_guide_starts_a_model(tmp_path):
+    """docs/initializers.md: shapes, generator and pattern are as it says."""
+    import torch
+
+    from benchmark.initializer import Context
+    from benchmark.nn.attention import attentions
+    from benchmark.plan import Selection, build_plan, load_experiment
+
+    (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "initializers.md").read_text(), re.DOTALL)
+    (tmp_path / "noisy.py").write_text(source)
+    loaded = load_experiment("paper", plugins=[tmp_path / "noisy.py"])
+    only = Selection(("majority3", "mnist*"), ("noisy_pattern",), (0,))
+    lines = build_plan(loaded, selection=only).cells
+    cells = [line.cell for line in lines if line.cell is not None]
+    assert cells, [line.reason for line in lines]
+    for cell in cells:
+        model = cell.task.build_model()
+        with torch.no_grad():
+            cell.initializer.apply(model, Context(cell.task, 0, torch.Generator().manual_seed(0)))
+        shape = cell.task.geometry()
+        module = attentions(model)[0]
+        total = shape.extra_tokens + shape.tokens
+        assert module.prior.shape == (shape.heads, total, total)
+        assert module.query.weight.shape == (shape.heads * shape.head_dim, shape.dim)
+        assert module.prior[0, shape.extra_tokens :, shape.extra_tokens :].max() > 4
+
+
 def commands() -> list[list[str]]:
     lines = [line for block in blocks("bash") for line in block.splitlines()]
     calls = [re.search(r"\.venv/bin/bench (.*)", line) for line in lines]

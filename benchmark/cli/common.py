@@ -161,6 +161,11 @@ def filter_options(*, seed: bool = False) -> Option[Any]:
     ]  # fmt: skip
     if seed:
         options.append(click.option("--seed", multiple=True, type=int, help="Only these seeds (repeatable)."))
+    return together(*options)
+
+
+def together(*options: Option[Any]) -> Option[Any]:
+    """Several options as one decorator, in their order."""
 
     def decorate(function: Any) -> Any:
         for option in reversed(options):
@@ -168,6 +173,26 @@ def filter_options(*, seed: bool = False) -> Option[Any]:
         return function
 
     return decorate
+
+
+def part_options(metric: str) -> Option[Any]:
+    """What of the results is read: `metric` (helped by these words), `task`, `initializer`, `profile`, `seeds`."""
+    by_metric = click.option("--metric", multiple=True, metavar="GLOB", help=metric)
+    return together(by_metric, filter_options(), profile_option(), seeds_option())
+
+
+def testing_options(family: str) -> Option[Any]:
+    """How differences are tested: `scale`, and `alpha` over the tests of `family`."""
+    return together(
+        click.option(
+            "--scale", type=click.Choice(["raw", "logit", "log"]), default=None,
+            help="Scale of every test; each metric's own if absent. The numbers shown are always raw.",
+        ),
+        click.option(
+            "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
+            help=f"Familywise error {family}.",
+        ),
+    )  # fmt: skip
 
 
 def emit_json(value: Any) -> None:

@@ -9,13 +9,12 @@ import click
 
 from benchmark.cli.common import (
     emit_json,
-    filter_options,
     json_option,
+    part_options,
     plugin_option,
     print_table,
-    profile_option,
-    seeds_option,
     store_option,
+    testing_options,
 )
 from benchmark.cli.leaderboard import load_spec
 from benchmark.cli.stores import open_store
@@ -34,24 +33,12 @@ if TYPE_CHECKING:
     "--other-store", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="Compare every task × initialiser of --store with that of this store.",
 )  # fmt: skip
-@click.option(
-    "--metric", multiple=True, metavar="GLOB", help="Metrics; each task's primary one if absent (repeatable)."
-)
-@filter_options()
-@profile_option()
-@seeds_option()
+@part_options("Metrics; each task's primary one if absent (repeatable).")
 @click.option(
     "--margin", type=click.FloatRange(min=0, min_open=True),
     help="Differences below it do not matter (in the metric's unit): allows the verdict 'practically equal'.",
 )  # fmt: skip
-@click.option(
-    "--scale", type=click.Choice(["raw", "logit", "log"]), default=None,
-    help="Scale of every test; each metric's own if absent. The numbers shown are always raw.",
-)  # fmt: skip
-@click.option(
-    "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
-    help="Familywise error over the tests of one question.",
-)  # fmt: skip
+@testing_options("over the tests of one question")
 @click.option("--gate", is_flag=True, help="Exit 4 when FIRST (or --store) is worse on any task.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @json_option()

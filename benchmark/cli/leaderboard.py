@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchmark.cli.common import filter_options, json_option, plugin_option, profile_option, seeds_option, store_option
+from benchmark.cli.common import json_option, part_options, plugin_option, store_option, testing_options
 from benchmark.cli.stores import open_store
 from benchmark.errors import ExitCode, UsageError
 
@@ -33,21 +33,11 @@ SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", 
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file instead of the screen."
 )
-@click.option("--metric", multiple=True, metavar="GLOB", help="One table for each metric that matches (repeatable).")
-@filter_options()
-@profile_option()
-@seeds_option()
+@part_options("One table for each metric that matches (repeatable).")
 @click.option("--axis", metavar="NAME", help="Columns by the values of this axis of a grid, a table for each metric.")
 @click.option("--show-values", is_flag=True, help="Every seed's value beside the mean.")
 @click.option("--no-published", is_flag=True, help="Leave published numbers out.")
-@click.option(
-    "--scale", type=click.Choice(["raw", "logit", "log"]), default=None,
-    help="Scale of every test; each metric's own if absent. The numbers shown are always raw.",
-)  # fmt: skip
-@click.option(
-    "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
-    help="Familywise error of the tests in one column.",
-)  # fmt: skip
+@testing_options("of the tests in one column")
 @click.option(
     "--check", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
     help="Compare a table written earlier with the store; exit 4 and name the numbers when they have parted.",

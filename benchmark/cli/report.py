@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchmark.cli.common import filter_options, plugin_option, profile_option, seeds_option, store_option
+from benchmark.cli.common import part_options, plugin_option, store_option
 from benchmark.cli.leaderboard import SUFFIXES, load_spec, write
 from benchmark.cli.stores import open_store
 from benchmark.errors import ExitCode
@@ -22,10 +22,7 @@ from benchmark.errors import ExitCode
     "--format", "format", type=click.Choice(["html", "markdown"]),
     help="By --output's suffix if absent, otherwise html. Markdown has no curves.",
 )  # fmt: skip
-@click.option("--metric", multiple=True, metavar="GLOB", help="One table for each metric that matches (repeatable).")
-@filter_options()
-@profile_option()
-@seeds_option()
+@part_options("One table for each metric that matches (repeatable).")
 @click.option(
     "--baseline", metavar="NAME", help="Compare the others with this initialiser; the spec's first if absent."
 )

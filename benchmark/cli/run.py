@@ -73,13 +73,7 @@ def execution_options() -> common.Option[Any]:
             "--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop when N cells have failed."
         ),
     ]  # fmt: skip
-
-    def decorate(function: Any) -> Any:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    return common.together(*options)
 
 
 @click.command()

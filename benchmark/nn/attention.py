@@ -112,8 +112,3 @@ def set_prior_mode(model: nn.Module, mode: PriorMode) -> None:
         raise ValueError(f"prior mode must be one of {', '.join(get_args(PriorMode))}; found {mode!r}")
     for attention in attentions(model):
         attention.prior_mode = mode
-
-
-def prior_names(model: nn.Module) -> list[str]:
-    """Dotted names of the prior slots, as in `model.named_parameters()`."""
-    return [f"{name}.prior" for name, module in model.named_modules() if isinstance(module, Attention)]

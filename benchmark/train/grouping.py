@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -39,14 +38,6 @@ def shape_key(cell: Cell) -> str:
             "prior_mode": cell.initializer.prior_mode(),
         }
     )
-
-
-def stacks(cells: Sequence[Cell], size: int) -> list[list[Cell]]:
-    """The cells cut into stacks of at most `size`, one stack key each, in the order of their first cell."""
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(stack_key(cell), []).append(cell)
-    return [group[start : start + size] for group in groups.values() for start in range(0, len(group), size)]
 
 
 def _class_name(task: object) -> str:

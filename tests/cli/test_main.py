@@ -12,7 +12,7 @@ import pytest
 from benchmark.cli.common import emit_json, parse_seeds, plain_table
 from benchmark.cli.errors import guarded
 from benchmark.cli.shell import VERBS, group, main
-from benchmark.errors import BenchError, ExitCode, IncompleteError
+from benchmark.errors import BenchError, ExitCode
 
 HEAVY = {"torch", "numpy", "duckdb", "polars", "pyarrow", "pydantic", "rich", "scipy", "joblib", "ruamel"}
 
@@ -81,7 +81,6 @@ def test_a_verb_without_module_breaks_only_itself(monkeypatch, capsys):
     ("error", "code", "said"),
     [
         (BenchError("no such spec"), ExitCode.USAGE, "Error: no such spec"),
-        (IncompleteError("3 cells failed"), ExitCode.INCOMPLETE, "Error: 3 cells failed"),
         (KeyboardInterrupt(), ExitCode.INTERRUPTED, "Interrupted."),
         (click.UsageError("bad flag"), ExitCode.USAGE, "bad flag"),
         (ZeroDivisionError("oops"), ExitCode.INTERNAL, "This is a bug"),

@@ -27,7 +27,7 @@ from joblib import Parallel, delayed
 from benchmark.cell import Cell
 from benchmark.plan import build_plan, load_experiment
 from benchmark.train.build import build, build_all
-from benchmark.train.grouping import stacks
+from benchmark.train.grouping import stack_key
 from benchmark.train.mode import Mode
 from benchmark.train.probe import decide_mode
 from benchmark.train.trainer import Trainer
@@ -164,7 +164,11 @@ def dealt(cells: list[Cell], size: int, workers: int) -> list[list[list[Cell]]]:
     """Stacks of about equal size, dealt to the workers."""
     count = -(-len(cells) // size)
     count += -count % workers if count > 1 else 0
-    cut = stacks(cells, -(-len(cells) // count))
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(stack_key(cell), []).append(cell)
+    size = -(-len(cells) // count)
+    cut = [group[start : start + size] for group in groups.values() for start in range(0, len(group), size)]
     return [cut[start::workers] for start in range(workers)]
 
 

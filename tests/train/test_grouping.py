@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from benchmark.parameters import Budget, Optimizer
-from benchmark.train.grouping import shape_key, stack_key, stacks
+from benchmark.train.grouping import shape_key, stack_key
 
 
 def test_seeds_and_initialisers_share_a_stack(toy):
@@ -31,19 +31,6 @@ def test_width_batch_optimiser_and_prior_mode_part_shapes(toy):
     ]
     cells = [*(toy.cell(task=task) for task in tasks), toy.cell(Identity())]
     assert len({shape_key(cell) for cell in cells}) == len({stack_key(cell) for cell in cells}) == 5
-
-
-def test_stacks_are_cut_per_key_in_order(toy):
-    one, two = toy.Toy(), toy.Toy(partner=2)
-    cells = [toy.cell(toy.Default(), seed, task) for seed in range(3) for task in (one, two)]
-    cut = stacks(cells, 2)
-    assert [[(cell.seed, cell.task.partner) for cell in stack] for stack in cut] == [
-        [(0, 1), (1, 1)],
-        [(2, 1)],
-        [(0, 2), (1, 2)],
-        [(2, 2)],
-    ]
-    assert stacks([], 2) == []
 
 
 def test_grouping_modes_decisions_and_schedules_do_not_import_torch():
