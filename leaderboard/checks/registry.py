@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
@@ -72,37 +73,35 @@ def section(text: str, heading: str) -> str:
     return rest[: min((end for end in ends if end >= 0), default=len(rest))]
 
 
-def check(id: str, number: int, title: str, severity: Severity) -> Callable[[Function], Function]:
-    """Register a generator function as a check of published numbers; its docstring is its explanation."""
+@lru_cache(maxsize=1)
+def described() -> dict[str, Check]:
+    """What `catalogue.md` says of each check."""
+    text = (Path(__file__).parent / "catalogue.md").read_text(encoding="utf-8")
+    found = {}
+    for section in text.split("\n## ")[1:]:
+        head, facts, body = section.strip().split("\n\n", 2)
+        id, _, title = head.partition(": ")
+        severity, number, *more = facts.split(" · ")
+        threshold = float(more[0].removeprefix("threshold ")) if more else None
+        found[id] = Check(id, title, Severity(severity), int(number), body, threshold=threshold)
+    return found
+
+
+def check(id: str) -> Callable[[Function], Function]:
+    """Register a generator function as a check of published numbers."""
 
     def register(function: Function) -> Function:
-        CATALOGUE[id] = Check(id, title, severity, number, inspect.cleandoc(function.__doc__ or ""), function)
+        CATALOGUE[id] = replace(CATALOGUE.get(id) or described()[id], on_claims=function)
         return function
 
     return register
 
 
-def store_check(
-    id: str, number: int, title: str, severity: Severity, threshold: float | None = None
-) -> Callable[[OnStore], OnStore]:
-    """Register a generator function as a check of a store, and of nothing else."""
+def on_store(id: str) -> Callable[[OnStore], OnStore]:
+    """Register a generator function as a check of a store."""
 
     def register(function: OnStore) -> OnStore:
-        text = inspect.cleandoc(function.__doc__ or "")
-        CATALOGUE[id] = Check(id, title, severity, number, text, None, function, threshold)
-        return function
-
-    return register
-
-
-def on_store(id: str, threshold: float | None = None) -> Callable[[OnStore], OnStore]:
-    """Let a check of published numbers look at a store too; the docstring joins the check's explanation."""
-
-    def register(function: OnStore) -> OnStore:
-        load(published)
-        known = CATALOGUE[id]
-        text = f"{known.text}\n\nOn a store. {inspect.cleandoc(function.__doc__ or '')}"
-        CATALOGUE[id] = replace(known, text=text, on_store=function, threshold=threshold)
+        CATALOGUE[id] = replace(CATALOGUE.get(id) or described()[id], on_store=function)
         return function
 
     return register

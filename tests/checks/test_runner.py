@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmark.errors import UsageError
-from leaderboard.checks import page, render
+from leaderboard.checks import render
 from leaderboard.checks.finding import Severity, Verdict
 from leaderboard.checks.registry import catalogue, find, select
 from leaderboard.checks.runner import Report, check_claims, overrides_of
@@ -209,8 +209,3 @@ def test_sarif_has_a_rule_for_every_result(make: Callable[..., Claim]) -> None:
     assert result["level"] == "error"
     assert result["suppressions"][0]["justification"] == "typing error, erratum sent"
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "claims.yaml"
-
-
-def test_page_of_checks_is_up_to_date() -> None:
-    shipped = Path(__file__).parents[2] / "docs" / "checks.md"
-    assert shipped.read_text(encoding="utf-8") == page.page(), "python -m leaderboard.checks.page > docs/checks.md"

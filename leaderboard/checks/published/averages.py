@@ -24,16 +24,9 @@ def _is_in_range(average: Average) -> bool:
     return len(average.parts) < 2 or average.holds or _range_of(average).judge()[0] is Verdict.PASS
 
 
-@check("AVG-RANGE", 8, "an average outside the range of its parts", Severity.ERROR)
+@check("AVG-RANGE")
 def average_range(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Whatever the weights, an average lies between its smallest and its greatest part.
-
-    Formula: min(xᵢ) − u ≤ A ≤ max(xᵢ) + u. Holds for equal, weighted, nested, geometric and harmonic means alike.
-    Severity: an error where the source states the parts, or where other averages of the same row or column are the
-    mean of theirs; a warning where only the heading suggests them.
-    An average of one part is left to AVG. Source: Mercor-Intelligence/archipelago#8 (8.4 over 12.9, 14.7, 12.9).
-    Power: only averages outside the range. Blind spot: parts that are not printed.
-    """
+    """An average outside the range of its parts."""
     for average in averages(evidence):
         if len(average.parts) < 2:
             tally.skip("one part only")
@@ -67,20 +60,9 @@ def _beside(average: Average) -> str:
     return f"; {average.fitting} of {average.of} {are} of {'its' if average.of == 1 else 'their'} parts{title}"
 
 
-@check("AVG", 9, "an average that its parts do not give", Severity.ERROR)
+@check("AVG")
 def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A printed average must be the mean of its parts, equally weighted or by the stated weights or sizes.
-
-    Formula: |Σ wᵢ xᵢ / Σ wᵢ − A| ≤ Σ wᵢ uᵢ / Σ wᵢ + u_A. Where the source does not state the parts, the averages of one
-    heading or row are read alike: all scores beside them, those to one side, weighted by the sizes in the headings, a
-    mean of means, one weight for two parts, one or two parts or all but some neighbours left out; what explains most
-    of them is taken (see docs/architecture.md, "Borne out"). Those out of range are left to AVG-RANGE.
-    Severity: an error where the parts are stated and nothing tried fits, or where the other averages bear the reading
-    out; otherwise a warning. A reading with weights that are not stated is told once, as information.
-    Source: Solacex/Domain-Consensus-Clustering#16 (64.2 for 63.01); hyeonsangjeon/gdpval-realworks#363 (÷ 220 for 215).
-    Power: an edit of one digit of A by k units is found when k > about 2 at equal precision.
-    Blind spot: an error in a part of less than (parts + 1) half-units; weights nobody states.
-    """
+    """An average that its parts do not give."""
     untold: dict[tuple[str, str], list[Average]] = {}
     for entry in averages(evidence):
         verdict, policy = entry.case.judge() if not entry.holds else (Verdict.PASS, entry.whole.claim.rounding)
@@ -178,15 +160,9 @@ def _left_out(average: Average) -> Explanation:
     return Explanation("parts left out", told or f"none of {len(spans)} ways to leave out one fits", bool(fitting))
 
 
-@check("ESTIM", 34, "a mean and its error bar with different weights", Severity.WARNING)
+@check("ESTIM")
 def estimator(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """The standard error of an average must use the weights of the average.
-
-    Formula: equal weights SE² = Σ SEᵢ² / k²; by size SE² = Σ nᵢ² SEᵢ² / (Σ nᵢ)²;
-    pooled SE² = Σ nᵢ (nᵢ − 1) SEᵢ² / ((Σ nᵢ − k) Σ nᵢ).
-    Source: EleutherAI/lm-evaluation-harness#3882 (unweighted mean, size-weighted error), #1390 (pooled or combined).
-    Power: needs sizes and errors of the parts, and sizes that differ. Blind spot: correlated parts.
-    """
+    """A mean and its error bar with different weights."""
     for group in evidence.groups.values():
         parts = group.get("part", [])
         for whole in group.get("average", ()):

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, cell
+from leaderboard.checks.finding import Explanation, Finding, Tally, cell
 from leaderboard.checks.registry import check
 from leaderboard.claims.model import Settings
 
@@ -31,15 +31,9 @@ def missing(settings: Settings) -> list[str]:
     return [names[0] for names in REQUIRED if not stated.intersection(names)]
 
 
-@check("HPARAM", 36, "settings that are not told", Severity.WARNING)
+@check("HPARAM")
 def hyperparameters(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A table of settings must state what is needed to run the experiment again.
-
-    Formula: model, epochs or steps, batch size, optimiser, learning rate, schedule, weight decay, seeds, and which
-    epoch's number is shown (selection); one finding for a source.
-    Source: Dodge et al. 2019, arXiv:1909.03004. Power: complete for entered settings.
-    Blind spot: settings stated in the text and not entered; whether the stated ones were used.
-    """
+    """Settings that are not told."""
     if not evidence.set.settings:
         tally.skip("no settings entered")
         return
@@ -58,15 +52,9 @@ def hyperparameters(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 CHOSEN = re.compile(r"\b(best|max(imum)?|peak|oracle)\b")
 
 
-@check("DB-TESTSEL", 16, "the checkpoint was chosen on the test split", Severity.ERROR)
+@check("DB-TESTSEL")
 def selected_on_test(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """The best epoch of a curve on the test split is not a test result: its maximum over epochs is biased upward.
-
-    Formula: aggregation says best or maximum and the split is the test split. For published numbers one warning per
-    source, since the print can be right and the protocol wrong.
-    Source: shapeformer#2, TimeMIL#4, LSTM-FCN#7, confirmed by their authors; arXiv:2608.00418 ("best top-1").
-    Power: complete where aggregation is stated. Blind spot: silent selection.
-    """
+    """The checkpoint was chosen on the test split."""
     chosen = [n for n in evidence.numbers if _is_chosen(n)]
     tally.ok(sum(n.scope.aggregation is not None for n in evidence.numbers) - len(chosen))
     if not chosen:
@@ -86,14 +74,9 @@ def _is_chosen(number: Number) -> bool:
     return fold(number.scope.split) == "test" and bool(CHOSEN.search(fold(number.scope.aggregation)))
 
 
-@check("DB-N", 4, "rows of one column stand on different numbers of runs or tasks", Severity.ERROR)
+@check("DB-N")
 def unequal_n(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Numbers that are ranked together need the same n, and averages the same tasks.
-
-    Formula: the set of n (runs), and for averages of N (tasks or items), over the rows of a column. For published
-    numbers a warning. Source: embeddings-benchmark/mteb#4263 (54.02 over 6 tasks beside 57.03 over 10).
-    Power: complete where n is stated. Blind spot: n not stated.
-    """
+    """Rows of one column stand on different numbers of runs or tasks."""
     for column in evidence.columns.values():
         for name, counts in (("runs", _counts(column, "n")), ("items", _averaged(column))):
             if len(counts) == 1:
@@ -127,14 +110,9 @@ def _unequal(name: str, counts: dict[int, list[Number]]) -> Finding:
     )
 
 
-@check("DB-NONFINITE", 3, "a value that is no finite number", Severity.ERROR)
+@check("DB-NONFINITE")
 def not_finite(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """NaN and infinity cannot be ranked or averaged; diverged runs must be counted, not dropped.
-
-    Formula: printed nan, inf or diverged, in a cell or among its runs. For published numbers a warning.
-    Source: wandb/senpai#2831 (a mean over four of five seeds); mlflow/mlflow#25640.
-    Power: complete for printed words. Blind spot: diverged runs that were left out in silence.
-    """
+    """A value that is no finite number."""
     for claim in evidence.set.claims:
         words = [text for text in (claim.printed, *claim.values) if NOT_FINITE.search(text.casefold())]
         if not words:

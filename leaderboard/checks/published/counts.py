@@ -44,16 +44,9 @@ def possible(reported: Reported, percent: bool, items: int, policy: Rounding | N
     return counts.start < counts.stop
 
 
-@check("GRIM-ACC", 26, "an accuracy that is no whole count", Severity.WARNING)
+@check("GRIM-ACC")
 def grim(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A mean accuracy over n runs on N items is k / (N n) for a whole k.
-
-    Formula: ⌈(m − h) N n / 100⌉ ≤ ⌊(m + h) N n / 100⌋, h the half-width. Only for metrics that count items.
-    Source: GRIM, Brown & Heathers 2017; lhdjung/scrutiny@a56a945.
-    Power: max(0, 1 − N n / 10^(d+2)) for d decimals of a percentage: 50 % at N = 5000, d = 2, n = 1; none from
-    N n = 10^(d+2) on, which is told as not testable. Blind spot: dropped last batches, sample weights, running means
-    in single precision, per-class means; hence a warning.
-    """
+    """An accuracy that is no whole count."""
     for number in evidence.numbers:
         claim = number.claim
         if not is_count(number):
@@ -107,14 +100,9 @@ def _no_count(
     )
 
 
-@check("DEBIT-SE", 27, "a standard error that its accuracy does not give", Severity.WARNING)
+@check("DEBIT-SE")
 def debit(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """The standard error over N right-or-wrong items follows from the accuracy p.
-
-    Formula: SE = √(p (1 − p) / (N − 1)); the intervals of both must meet.
-    Source: DEBIT, Heathers & Brown 2019; EleutherAI/lm-evaluation-harness#3357, #1645 (sound tables).
-    Power: errors off by more than a last digit. Blind spot: bootstrap or clustered errors; hence a warning.
-    """
+    """A standard error that its accuracy does not give."""
     for number in evidence.numbers:
         spread, items = number.claim.spread, number.claim.items
         if spread is None or spread.kind != "se" or not is_count(number):
@@ -181,16 +169,9 @@ def _other_error(number: Number, error: Reported, items: int, verdict: Verdict, 
     )
 
 
-@check("GRIMMER-SEED", 33, "a mean and sd that no whole counts give", Severity.WARNING)
+@check("GRIMMER-SEED")
 def grimmer(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Mean and sd of n accuracies on N items come from n whole counts kᵢ.
-
-    Formula: with K = Σ kᵢ in the mean's range, Q = Σ kᵢ² must be whole, Q ≡ K (mod 2), Q ≥ K² / n, and within
-    (n − ddof)(s ∓ h)²(N / 100)² + K² / n; ddof 1 and 0 are both tried.
-    Source: GRIMMER, Allard 2018 (its third test is not used: lhdjung/scrutiny#80).
-    Power: random pairs refused: about 100 % at N = 200, 85 % (n = 3) and 61 % (n = 5) at N = 1000, none from N = 5000
-    on. Blind spot: necessary, not sufficient.
-    """
+    """A mean and sd that no whole counts give."""
     for number in evidence.numbers:
         claim = number.claim
         spread, items, n = claim.spread, claim.items, claim.n

@@ -33,21 +33,9 @@ MANY = 200
 """Rows of a column beyond which some row fits every difference."""
 
 
-@check("DELTA", 2, "a printed difference that its values do not give", Severity.ERROR)
+@check("DELTA")
 def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A printed difference must be value minus baseline, for the value beside it and for every twin of that value.
-
-    Formula: |(a − b) − d| ≤ u_a + u_b + u_d, three half-units of the last digits. An unsigned d may be either way
-    round, and where lower is better an improvement may be printed as a positive number.
-    Severity: an error where the baseline is named, and stands in the same table or states the same budget; otherwise
-    a warning, as where it fits as a percentage and no budget is stated. Where no baseline is named, one reading (a rule
-    such as the row before or the best of the others, and points or percent) must be borne out by the other differences
-    of the table, column or row; what breaks it is an error then, and a warning where only most of them agree with a
-    rule that the caption states. A twin that prints the same number is not told again.
-    Source: three-interval rule; arXiv:2608.00418 Tables 3 and 5; huggingface/pytorch-image-models@aa4b5850:results.
-    Power: of single-digit edits of a four-digit value 92.8 % are found (90.5 % at three digits, 94.3 % at five).
-    Blind spot: a wrong value with the difference computed from it; fewer than three differences to an unnamed baseline.
-    """
+    """A printed difference that its values do not give."""
     for number, stated, printed in printed_differences(evidence, tally, wanted=False):
         judgement = evidence.judgements.get((number, stated))
         if not stated.is_unnamed:
@@ -319,17 +307,9 @@ def _as_percent(a: Reported, b: Reported, d: Reported) -> bool:
     return any(span is not None and (span.meets(d.interval()) or span.scale(-1).meets(d.interval())) for span in spans)
 
 
-@check("REL", 23, "a relative improvement over the wrong denominator", Severity.ERROR)
+@check("REL")
 def ratio(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A printed percentage of improvement must be (a − b) / b, b the baseline.
-
-    Formula: r within [(a⁻ − b⁺)/b⁺, (a⁺ − b⁻)/b⁻], ± half-units of the printed digits; where lower is better the sign
-    may be reversed. Beside percentages a difference in points passes too. Explanations tried: divided by the new value,
-    meant in points, a slip. Severity: an error where the baseline is named, in the same
-    table or with the same budget; as for DELTA where it is not.
-    Source: xiaxin1998/DHCN#18 (10.71 % is over the new value).
-    Power: finds a wrong denominator when the improvement exceeds about √(2u/b). Blind spot: improvements near zero.
-    """
+    """A relative improvement over the wrong denominator."""
     for number, stated, printed in printed_differences(evidence, tally, wanted=True):
         judgement = evidence.judgements.get((number, stated))
         if judgement is not None and not judgement.holds:

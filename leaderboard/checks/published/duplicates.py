@@ -24,21 +24,9 @@ MOST_PAIRWISE = 8
 """Cells of one scope up to which every pair is looked at; beyond, the two farthest apart."""
 
 
-@check("XT-DUP", 1, "one quantity printed twice with two values", Severity.ERROR)
+@check("XT-DUP")
 def cross_table(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Two cells of different tables with the same task, metric and method must print the same quantity.
-
-    Formula: |x − y| ≤ u_x + u_y, u = half a unit of the last printed digit; so the coarser is a rounding of the finer.
-    Severity: an error where the budget is stated and no other field of the scope is given by one side only; a warning
-    otherwise, because another split, subset, crop, ensemble or re-run would explain it. Cells whose scopes state
-    different values are never compared, nor averages over other parts. Two tables that differ in most of what they
-    share were made under different conditions: one note. Also told, as information: a coarse cell that agrees but hides
-    a factor of 1.5.
-    Source: duplicated cells as in arXiv:2608.00418 Tables 3 and 5; Megvii-BaseDetection/DenseTeacher#28.
-    Power: of single-digit edits of one of two equal k-digit copies 1 − 0.2 / k are found (95 % at four digits); only a
-    last digit off by one is not, since a tie may round either way.
-    Blind spot: the same wrong number copied into both tables.
-    """
+    """One quantity printed twice with two values."""
     apart: dict[frozenset[str], list[tuple[Number, Number]]] = defaultdict(list)
     for a, b, relation in _comparable(evidence, tally):
         verdict, policy = judge(partial(meet, a.reported, b.reported), a.claim.rounding)
@@ -236,14 +224,9 @@ def _coarse(a: Number, b: Number) -> Finding:
     )
 
 
-@check("ARTEFACT", 35, "one checkpoint listed under two scores", Severity.WARNING)
+@check("ARTEFACT")
 def artefact(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A checkpoint (URL or hash) has one score per task, metric and split.
-
-    Formula: as XT-DUP, over cells that name the same artefact, whatever their method is called.
-    Source: open-mmlab/mmpretrain@ee7f2e88:configs/mff, one weights file for 83.0 and 68.3.
-    Power: any difference beyond rounding. Blind spot: artefacts that are not named; two copies under two URLs.
-    """
+    """One checkpoint listed under two scores."""
     index: dict[tuple[str | None, ...], list[Number]] = defaultdict(list)
     for number in evidence.numbers:
         if number.claim.artefact:

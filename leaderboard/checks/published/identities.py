@@ -110,32 +110,15 @@ def _scaled(tested: Case, scale: Fraction) -> Case:
     return Case(new, tested.target, tested.others)
 
 
-@check("COMPL", 25, "accuracy and error that do not add up", Severity.ERROR)
+@check("COMPL")
 def complement(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Accuracy and error of one run add up to one hundred percent.
-
-    Formula: |a + e − 100| ≤ u_a + u_e, because each was rounded on its own.
-    Source: huggingface/pytorch-image-models@aa4b5850:results, where 98.648 + 1.351 = 99.999 is sound.
-    Power: of single-digit edits of a four-digit number 92.8 % are found (90.4 % at three digits, 94.2 % at five).
-    Blind spot: an error computed from a wrong accuracy.
-    """
+    """Accuracy and error that do not add up."""
     yield from held(evidence, "COMPL", tally)
 
 
-@check("ORDER", 24, "two metrics in an impossible order", Severity.ERROR)
+@check("ORDER")
 def orders(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Some metrics of one run are ordered, or tied to each other, by definition.
-
-    Formula: top-1 ≤ top-5 (errors the other way round); EM ≤ F1; EM₁ + EM₂ − 100 ≤ joint EM ≤ min(EM₁, EM₂);
-    joint F1 ≤ min(F1₁, F1₂); MAE ≤ RMSE; RMSE² ≤ MSE; mAP, AP75 ≤ AP50; IoU ≤ Dice ≤ 2 IoU / (1 + IoU); accuracy
-    between sensitivity and specificity; equal scores have equal win rates; for j < k pass@j ≤ pass@k, and likewise R@k,
-    recall@k, hits@k, hit rate, success, accuracy@k and MRR@k. All in `leaderboard/checks/relations.py`.
-    Warnings: accuracy (averages over several classes need not), mean ≤ best, last ≤ best (another metric may have
-    chosen the run), ties. Information: test ≤ train.
-    Source: definitions (joint scores: hotpotqa/hotpot@4c0fa5ea:hotpot_evaluate_v1.py); 569 rows of SQuAD, HotpotQA and
-    CMRC 2018 break none (paperswithcode/sota-extractor:data/tasks); ties: stanford-crfm/helm#4332.
-    Power: violations beyond rounding. Blind spot: columns computed on different subsets or by different scripts.
-    """
+    """Two metrics in an impossible order."""
     yield from held(evidence, "ORDER", tally)
     yield from _ties(evidence, tally)
 
@@ -236,14 +219,9 @@ def triples(evidence: Evidence) -> Iterator[Triple]:
                     yield Triple(f, (p, r), beta)
 
 
-@check("F-BOUND", 21, "an F-score above what precision and recall allow", Severity.ERROR)
+@check("F-BOUND")
 def f_bound(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """F1 ≤ 2 min(P, R), whatever is averaged: of one confusion matrix, macro, weighted, or a mean over items.
-
-    Formula: F_β ≤ (1 + β²) P and F_β ≤ (1 + β²) R / β², within rounding.
-    Source: luka-group/VideoRLVR#3 (29.4 > 2 × 12.5); dice-group/gerbil#87 (macro F1 outside [P, R] and sound).
-    Power: only scores above twice the smaller of P and R. Blind spot: everything below (see F-HARM).
-    """
+    """An F-score above what precision and recall allow."""
     for triple in triples(evidence):
         if (tested := triple.above_bound) is None:
             tally.ok()
@@ -293,20 +271,9 @@ def harmonic_means(evidence: Evidence) -> Iterator[Triple]:
             yield Triple(group["h"][0], (group["seen"][0], group["unseen"][0]), is_f=False)
 
 
-@check("F-HARM", 22, "an F-score or H that is not the harmonic mean of its two parts", Severity.ERROR)
+@check("F-HARM")
 def f_harmonic(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """F of one confusion matrix is the (weighted) harmonic mean of its precision and recall; so is H of base and new.
-
-    Formula: F_β = (1 + β²) P R / (β² P + R), over the intervals of P and R; H = 2 B N / (B + N) for columns called H,
-    HM or H-mean beside base and new, or seen and unseen. Rows that break F-BOUND are left to it.
-    Severity: a warning, because an average over classes, items or data sets need not obey it. An error where the other
-    rows of the columns bear it out; and where the source says micro or harmonic, or the column is called H, and the
-    number lies above: harmonic means are concave, so a mean of them, over runs or data sets, is never above that of the
-    means. Silent below, where the caption says macro or weighted, where recall equals accuracy in all rows (as weighted
-    recall does), or where all scores of a column lie a little below, as averages of such scores do.
-    Source: van Rijsbergen 1979; khundman/telemanom#54 (0.71 for P = R = 85.5); sebastianruder/NLP-progress#588.
-    Power: an F off by two last digits or more is found. Blind spot: averaging that is not stated.
-    """
+    """An F-score or H that is not the harmonic mean of its two parts."""
     found = [t for t in triples(evidence) if t.above_bound is None]
     found += harmonic_means(evidence)
     for same in gathered(found, lambda triple: layout(triple.numbers)):
@@ -385,16 +352,9 @@ PLAUSIBLE = exactly("1.005")
 """P / e^L up to which unstated runs explain an excess: losses that differ by an sd of 0.1 nats (e^(s² / 2))."""
 
 
-@check("PPL", 28, "a perplexity that is not the exponential of its loss", Severity.WARNING)
+@check("PPL")
 def perplexity(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Perplexity is e^loss for one run; a mean over runs can only be greater than e^(mean loss).
-
-    Formula: [e^(L − h), e^(L + h)] must meet the interval of P; for a stated n > 1 (Jensen) only P ≥ e^(L − h). Where n
-    is not stated it is taken for one run; an excess of up to 0.5 % (losses with an sd of 0.1 nats) is not testable.
-    Source: Jensen 1906; definitions. Power: a loss to two decimals fixes its perplexity within 0.5 % for one run; for
-    n > 1 only perplexities that are too low are found, and where n is not stated those 0.5 % or more too high.
-    Blind spot: tokens normalised per word or character, label smoothing, auxiliary losses; hence a warning.
-    """
+    """A perplexity that is not the exponential of its loss."""
     for ppl, loss in evidence.related("perplexity", "loss"):
         if not 0 <= loss.reported.value < LARGEST:
             tally.skip("no loss of a language model")

@@ -17,17 +17,9 @@ from leaderboard.claims.model import Rounding
 Limits = tuple[int | None, int | None]
 
 
-@check("DOMAIN", 31, "a value outside its metric's range, or percent mixed with fractions", Severity.ERROR)
+@check("DOMAIN")
 def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Percentages lie in [0, 100], fractions in [0, 1], perplexity above 1, correlations in [−1, 1], R² below 1.
-
-    Formula: the interval of the value must meet the range, which the lexicon gives for the metric. Scale: a warning
-    when one column of a proportion holds values up to 1 with more decimals than all others, which are more than five
-    times as large; one finding for a row.
-    Source: definitions; HF model cards that mix 20.90 and 0.412.
-    Power: complete for the metrics known by name. Blind spot: other metrics; a column all in one wrong scale; a row or
-    column whose heading names no metric and most of whose numbers are outside the range of the caption's.
-    """
+    """A value outside its metric's range, or percent mixed with fractions."""
     for number in evidence.numbers:
         limits = limits_of(evidence, number)
         if limits == (None, None):

@@ -81,14 +81,9 @@ def _bold(evidence: Evidence) -> Iterator[tuple[Number, Number, str]]:
         yield bold[0], best(plain, key=lambda n: n.reported.value), "bold"
 
 
-@check("SINGLE", 5, "comparisons of single runs", Severity.WARNING)
+@check("SINGLE")
 def single(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """With one run per number no variance exists, so no comparison between rows can be tested.
-
-    Formula: s² = Σ (x − x̄)² / (n − 1) is 0/0 at n = 1; with N evaluated items a gap of g points is g N / 100 items.
-    One finding for a source, not one per cell. Source: arXiv:2608.00418 (one seed per table); SWE-bench/SWE-bench#621.
-    Power: complete where n is stated. Blind spot: n not stated (see MISS-SD); repeated runs of which only one is told.
-    """
+    """Comparisons of single runs."""
     single_runs = [n for n in evidence.numbers if n.claim.n == 1]
     if not single_runs:
         tally.skip("n not stated") if any(n.claim.n is None for n in evidence.numbers) else tally.ok()
@@ -131,16 +126,9 @@ def _rows(pair: Comparison, sign: str, printed: bool = False) -> str:
     return f" {sign} ".join(shown) + (f" on {on}" if on else "")
 
 
-@check("NOISE", 6, "a gap that its spread does not support", Severity.WARNING)
+@check("NOISE")
 def noise(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A stated improvement, a printed difference or a bold cell needs a gap that noise would not make.
-
-    Formula: Welch's interval from summaries, (m₁ − m₂) ± t₀.₉₇₅(ν) √(s₁²/n₁ + s₂²/n₂), must not hold 0; where the
-    spread is a standard error s/√n is taken as printed. Without spreads but with N items: a gap under two items.
-    Those of one table are told together. Source: Welch 1947; Colas et al. 2018, arXiv:1806.08295.
-    Power: at n = 5 a true difference of one sd is shown in 26 % of comparisons; the others are told here as noise.
-    Blind spot: pairing by seed, which summaries hide.
-    """
+    """A gap that its spread does not support."""
     unsupported: dict[str, list[tuple[Comparison, str]]] = {}
     for pair in comparisons(evidence):
         gap = Fraction(abs(pair.gain))
@@ -209,15 +197,9 @@ MANY = 6
 """Gaps within noise that a finding names one by one."""
 
 
-@check("CONSIST", 7, "“consistently better” that is not", Severity.WARNING)
+@check("CONSIST")
 def consistent(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """“Consistent” improvement: better on every task named, and each difference beyond noise.
-
-    Formula: counts of better, worse, equal in print and undecided tasks; decided = Welch's interval excludes 0.
-    Even T equal signs give p = 2^(1 − T), so five tasks out of five are p = 0.0625.
-    Source: sign test; wording of the source. Power: any task printed the other way round is found.
-    Blind spot: tasks that were run and not printed.
-    """
+    """“consistently better” that is not."""
     for text in evidence.set.text_claims:
         if text.kind != "consistent" or text.read:  # an importer's reading of a sentence is listed, not judged
             continue
@@ -266,16 +248,9 @@ WITHOUT_N = "± without n"
 WITHOUT_SPREAD = "n > 1 without a spread"
 
 
-@check("MISS-SD", 19, "numbers without spread, or a ± that is not explained", Severity.WARNING)
+@check("MISS-SD")
 def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A number needs its n, and from n = 2 on a spread whose kind is named: sd, standard error or interval.
-
-    Formula: none. A warning per table and kind of gap. Numbers that are compared (bold, printed differences) with
-    neither n nor spread are information, once for a source. Numbers with n = 1 are left to SINGLE. A caption that names
-    splits, folds, episodes or a bootstrap says what the ± is taken over.
-    Source: EleutherAI/lm-evaluation-harness#2089, dotnet/BenchmarkDotNet#1205 (a ± that readers took for another).
-    Power: complete. Blind spot: a caption that explains the ± and was not entered.
-    """
+    """Numbers without spread, or a ± that is not explained."""
     gaps: dict[tuple[str, str], list[Number]] = {}
     bare: dict[str, list[Number]] = {}
     for number in evidence.numbers:

@@ -49,15 +49,9 @@ def kinds(runs: list[Reported]) -> list[Kind]:
     return [*found, Kind("half the range", span.scale(Fraction(1, 2))), Kind("the range", span)]
 
 
-@check("SD-KIND", 20, "a spread of another kind than stated", Severity.WARNING)
+@check("SD-KIND")
 def sd_kind(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Where the single runs are printed, the spread is recomputed in every usual way and the one that fits is named.
-
-    Formula: sd with ddof 1 and 0, standard error s / √n, variance, half the range. A spread that fits only ddof 0 is
-    told, because runs are a sample. A variance printed beside its sd must be the sd's square.
-    Source: wandb/senpai#2831 (.000625 is ddof 0, ddof 1 gives .000722); dqxiu/KAssess#2 (5.47 = 2.34²).
-    Power: ddof 0 and 1 differ by 22 % at n = 3 and 12 % at n = 5. Blind spot: runs that are not printed.
-    """
+    """A spread of another kind than stated."""
     for number in evidence.numbers:
         spread = number.claim.spread
         printed = parse(spread.printed, number.claim.rounding) if spread else None
@@ -155,15 +149,9 @@ def largest_sd(mean: Interval, low: int, high: int, n: int | None) -> Fraction:
     return (high - at) * (at - low) * Fraction(count, max(count - 1, 1))
 
 
-@check("SD-MAX", 29, "a spread larger than the metric allows", Severity.ERROR)
+@check("SD-MAX")
 def sd_max(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Values between a and b with mean m cannot spread further than all of them at the ends.
-
-    Formula: s² ≤ (b − m)(m − a) n / (n − 1). Mean ± sd leaving [a, b] is no fault and is not told.
-    Severity: an error for a stated sd or standard error; a warning where the kind of ± is unknown.
-    Source: Bhatia & Davis 2000. Power: at m = 99 %, n = 3 the limit is 12.19; at 99.9 % 3.87.
-    Blind spot: everything below the limit.
-    """
+    """A spread larger than the metric allows."""
     for number in evidence.numbers:
         spread = number.claim.spread
         low, high = bounds(number.claim)
@@ -220,15 +208,9 @@ def says_deterministic(claim: Claim) -> bool:
     return any(text is not None and DETERMINISTIC.search(text.casefold()) for text in texts)
 
 
-@check("SD-ZERO", 30, "no spread at all", Severity.WARNING)
+@check("SD-ZERO")
 def sd_zero(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A spread of zero over several runs: deterministic, or the seed is not used.
-
-    Formula: s = 0 in print, or all printed runs equal; rows that call themselves deterministic pass. Information where
-    n is not stated; a warning where n ≥ 2 is.
-    Source: ivadomed/ivadomed#366 (the same split in all runs); OGB rows of deterministic methods (sound).
-    Power: complete for printed zeros. Blind spot: a true spread below half of the last digit.
-    """
+    """No spread at all."""
     for number in evidence.numbers:
         spread, claim = number.claim.spread, number.claim
         printed = parse(spread.printed) if spread else None

@@ -15,21 +15,9 @@ from leaderboard.checks.published.ranges import is_possible
 from leaderboard.checks.registry import check
 
 
-@check("BOLD", 14, "bold on a cell that is not the best", Severity.ERROR)
+@check("BOLD")
 def bold(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Among the rows of a column the best cell must be bold, and so must every cell that prints the same.
-
-    Formula: argbest in the metric's direction, over numbers of one table, task, metric and scope. Left out: values
-    their metric cannot have (see DOMAIN), and plain rows called upper bound, oracle, supervised, human, teacher or
-    the like, or uncompressed, or set apart by a footnote mark that no bold row has, since they need not compete.
-    A row bold nowhere that beats the bold number of most columns is a reference too: information, once for a table.
-    Severity: an error where an arrow in the heading, or a claims file, states the direction; a warning where it is
-    guessed from the metric's name or taken from the caption, where only a tie is missed, where the best is the first
-    of three rows or more and bold nowhere, or where bold marks one row throughout the table ("ours").
-    Underline: second best.
-    Source: zju3dv/StreamingTalker#9, SunnyHaze/IML-ViT#2, lucas-ventura/CoVR#5, OpenHelix-Team/ReconVLA#6.
-    Power: complete where typography was read. Blind spot: groups of rows that compete separately.
-    """
+    """Bold on a cell that is not the best."""
     columns = list(_ranked(evidence, tally))
     references = _references(columns)
     for reference in references.values():
@@ -202,17 +190,9 @@ def _missed_tie(column: list[Number], missed: list[Number]) -> Finding:
     )
 
 
-@check("DIR", 15, "a metric whose direction is unknown or contradictory", Severity.ERROR)
+@check("DIR")
 def direction(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Every metric that ranks needs one direction.
-
-    Formula: the set of directions stated for one metric. Both: an error in one table's headings, else a warning;
-    silent where the measured things differ and attacks, forgetting or an unknown metric may turn it round.
-    Information, once for a source: metrics that are ranked (bold, printed differences) of which neither an arrow nor
-    the name says which way is better.
-    Source: stanford-crfm/helm#2711 (worst first); huggingface/paperswithcode-feedback#37 (word error rate descending).
-    Power: complete. Blind spot: a direction stated consistently and wrong.
-    """
+    """A metric whose direction is unknown or contradictory."""
     stated: dict[str, list[Number]] = defaultdict(list)
     unknown: dict[str, list[Number]] = defaultdict(list)
     for number in evidence.numbers:
@@ -297,15 +277,9 @@ NAMED = 12
 """Metrics without a direction that are named one by one."""
 
 
-@check("PREC", 32, "digits that the spread does not support", Severity.INFO)
+@check("PREC")
 def precision(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """A mean and its sd are printed to the same decimal, and no further than the sd supports.
-
-    Formula: equal decimals; at most one digit beyond the rule of the Particle Data Group (three leading digits of the
-    sd 100-354: two digits, 355-949: one, 950-999: 1000 with two).
-    Source: Particle Data Group, Review of Particle Physics, introduction. Information only, one per table and kind.
-    Power: complete. Blind spot: none that matters.
-    """
+    """Digits that the spread does not support."""
     from leaderboard.rounding import pdg_decimals
 
     for number in evidence.numbers:

@@ -8,21 +8,13 @@ from collections.abc import Iterator, Mapping
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group
 from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
-from leaderboard.checks.registry import on_store, store_check
+from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, named, ranked_metrics
 
 
-@store_check("DB-INCOMPLETE", 17, "cells that count as finished and were cut short", Severity.WARNING)
+@on_store("DB-INCOMPLETE")
 def cut_short(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A cell that was stopped early has the numbers of a shorter experiment.
-
-    Formula: steps done < steps planned, in a cell whose status is `finished`; or, between the seeds of one task ×
-    initialiser, a curve whose last point lies at an earlier step than that of the others.
-    Source: EleutherAI/lm-evaluation-harness, `--limit` (`n-samples`: original and effective, unmarked in its table);
-    UKGovernmentBEIS/inspect_ai, `completed_samples`.
-    Power: complete for steps. Blind spot: the number of evaluated items is not recorded by itself; within one cell id
-    it is fixed, since the evaluation set follows from the task's parameters.
-    """
+    """Cells that count as finished and were cut short."""
     for _, group in evidence.groups():
         rows = [row for row in evidence.rows_of(group) if row.status == "finished"]
         short = [row for row in rows if row.steps_done < row.steps_planned]
@@ -48,15 +40,9 @@ def _last_step(evidence: StoreEvidence, cell_id: str) -> int:
     return evidence.last_steps().get(cell_id, 0)
 
 
-@store_check("DB-BUDGET", 18, "rivals with unequal budgets", Severity.WARNING, threshold=1.05)
+@on_store("DB-BUDGET")
 def unequal(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """Initialisers of one task are compared at one budget.
-
-    Formula: largest / smallest over the initialisers of a task of steps planned, batch size and number of parameters,
-    each cell counted; above 1.05 (`checks: {DB-BUDGET: {threshold: 1.2}}`).
-    Source: fairness of comparison; stanfordnlp/pyreft#42 (12 against 3 epochs), LG imix#5 (2000 against 1000 epochs).
-    Power: complete for these three. Blind spot: time, tuning effort, and parameters kept outside the model.
-    """
+    """Rivals with unequal budgets."""
     for task, groups in evidence.columns():
         for name, budget in _budgets(evidence, groups).items():
             values = [value for found in budget.values() for value in found if value > 0]
@@ -104,15 +90,7 @@ TEST = re.compile(r"\b(?:test|evaluation|unseen)\b")
 
 @on_store("DB-TESTSEL")
 def chosen_on_test(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A metric with a direction whose value is the best over training instead of the last.
-
-    Formula: (a) its name, title or description says best (maximum, selected, ...) over epochs, steps or checkpoints,
-    and no validation or held-out examples: an error where it names the test or evaluation examples, else a warning,
-    and only a note unless it is the primary metric, which ranks the task; (b) on every one of at least three seeds the
-    final is the best finite point of the curve of the same name to the last bit, and not its last point: a warning.
-    Source: as above. Power: (a) complete for what is declared; (b) misses selection by another metric.
-    Blind spot: a selection that is neither declared nor visible in a curve of the same name.
-    """
+    """The checkpoint was chosen on the test split."""
     for task, groups in evidence.columns():
         for metric in ranked_metrics(task):
             severity = declared(metric)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group, TaskFacts
 from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
-from leaderboard.checks.registry import on_store, store_check
+from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, listed, ranked_metrics
 
 CHANCE = ("chance", "random", "uniform", "majority class", "constant")
@@ -18,14 +18,7 @@ CHANCE = ("chance", "random", "uniform", "majority class", "constant")
 
 @on_store("DIR")
 def direction(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A wrong direction turns a table upside down.
-
-    Formula: one metric name with two directions among the tasks of an experiment: an error. A primary metric without
-    a direction: a warning, since nothing is ranked by it. A note: a reference row named chance, random, uniform or
-    constant is better than the mean of everything trained.
-    Source: stanford-crfm/helm#2711 (worst first); declared directions are never guessed.
-    Power: complete for contradictions. Blind spot: a direction that is wrong in every task and beats chance.
-    """
+    """A metric whose direction is unknown or contradictory."""
     stated: dict[str, dict[str, list[str]]] = {}
     for task, groups in evidence.columns():
         for metric in ranked_metrics(task):
@@ -97,13 +90,7 @@ def mean(group: Group, metric: str) -> float | None:
 
 @on_store("NOISE")
 def undecided(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A note about the columns in which the best mean is not shown to be better than the second best.
-
-    Formula: paired t-test by seed of the two best means of the primary metric, n ≥ 3, p ≥ 0.05. The leaderboard tests
-    all pairs with Holm's correction and bolds by that; this note is only about the two at the top.
-    Source: Student 1908; Holm 1979. Power: a difference of one sd of the differences is shown in 40 % at n = 5.
-    Blind spot: picking the two best makes p too small; a note that is absent proves nothing.
-    """
+    """A gap that its spread does not support."""
     found: list[Finding] = []
     for task, groups in evidence.columns():
         metric = task.primary
@@ -148,13 +135,7 @@ def _close(best: Group, second: Group, metric: Metric) -> Finding | None:
 
 @on_store("XT-DUP")
 def published(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A measured mean beside the published number of the same task, method and metric, at the published scale only.
-
-    Formula: |x̄ − published| ≤ t₀.₉₇₅(n − 1) s √(1/n + 1/n_published) + half a unit of the last printed digit, n ≥ 3:
-    the interval in which these seeds predict another such run. A warning.
-    Source: prediction interval of a normal sample. Power: of true differences of three s 55 % are found at
-    n = 5 against one published run (100 000 draws). Blind spot: other profiles, which are never compared; a best epoch.
-    """
+    """One quantity printed twice with two values."""
     if not evidence.grid.claims:
         tally.skip("the experiment names no published numbers")
         return
@@ -194,16 +175,9 @@ def _differs(group: Group, metric: str, printed: str, where: str, reason: str) -
     )
 
 
-@store_check("STALE", 37, "an exported table that is not what the store says now", Severity.ERROR)
+@on_store("STALE")
 def stale(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A table in a paper must still be the table of the store: exported ones carry the digest of their data.
-
-    Formula: digest in the file = sha256 of the canonical JSON of every value and status the same tables show now, and
-    hash of the text between the markers = hash when it was written. `bench check --table FILE` names the files.
-    Source: `bench leaderboard --output FILE`, and its `--check`; shenyangHuang/TGB2#56 (.655 on the leaderboard, .605
-    in the paper).
-    Power: complete for files with a digest. Blind spot: numbers copied by hand; csv has no hash of its text.
-    """
+    """An exported table that is not what the store says now."""
     if not evidence.exported:
         tally.skip("no exported table named (--table FILE)")
         return

@@ -9,7 +9,7 @@ from typing import Any
 from benchmark.identity import canonical_json
 from leaderboard.aggregate import Group
 from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
-from leaderboard.checks.registry import store_check
+from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import Row, StoreEvidence, cell, digest, flat, listed, named
 
 PACKAGES = ("torch", "numpy", "scipy", "triton")
@@ -51,23 +51,9 @@ def trained_on(row: Row) -> dict[str, str]:
     return {f"data set {name}": content[:10] for name, content in (row.provenance.get("data") or {}).items()}
 
 
-@store_check("DB-MIXENV", 10, "code, data, libraries or machines mixed inside one mean", Severity.ERROR)
+@on_store("DB-MIXENV")
 def mixed(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """Seeds of one mean should differ in the seed and in nothing else.
-
-    Formula: more than one value of code version, commit, uncommitted changes, digest of the code that the task or
-    initialiser is (its module and those of its own that this imports, in a plugin file or an installed distribution),
-    version of its distribution and of packages it imports, Python, torch, numpy, scipy, triton, CPU, GPU, device, torch
-    threads or execution mode (stack size apart) among the seeds of one task × initialiser.
-    Differences that go together are one finding. A note: all cells come from one uncommitted working tree.
-    Data: more than one digest of a data set's decoded content among the cells of one task.
-    Severity: an error for data, since no mean over, and no comparison between, cells of different data measures what
-    the table says; else a warning. `bench data verify` shows what lies on each machine. Where no digest is published
-    (ImageNet-100), another version of a JPEG library may decode the same files to other pixels.
-    Source: accuracies of .094 and .244 before and after an upgrade of one library (MileBench#1).
-    Power: complete for what is recorded. Blind spot: drivers, BLAS, environment variables, versions of other
-    libraries; modules that a plugin names at run time, and files that it reads.
-    """
+    """Code, data, libraries or machines mixed inside one mean."""
     together: dict[frozenset[frozenset[str]], list[str]] = defaultdict(list)
     groups = [(g, {row.cell_id: made_with(row) for row in evidence.rows_of(g)}) for _, g in evidence.groups()]
     for name in dict.fromkeys(name for _, cells in groups for facts in cells.values() for name in facts):
@@ -170,16 +156,9 @@ def _uncommitted(evidence: StoreEvidence) -> Iterator[Finding]:
         )
 
 
-@store_check("DB-NONDET", 12, "the same cell trained again gives other numbers", Severity.WARNING, threshold=0.0)
+@on_store("DB-NONDET")
 def not_deterministic(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """Attempts at one cell have the same id, so the same spec and seed: their numbers should be the same.
-
-    Formula: max |x_i − x_0| / max |x_0|, |x_i| > threshold for some final of a cell with several attempts, NaN equal
-    to NaN; threshold 0 (bit-equal) unless the experiment gives another (`checks: {DB-NONDET: {threshold: 1e-6}}`).
-    Source: EleutherAI/lm-evaluation-harness#3357 (gsm8k .8893 and .8863 at one seed), #1645 (batch size 1 and 16).
-    Power: complete for cells trained more than once (`bench rerun --sample`, `bench run --force`, merged stores).
-    Blind spot: cells with one attempt.
-    """
+    """The same cell trained again gives other numbers."""
     several = evidence.attempts()
     finals = evidence.finals_of_attempts() if several else {}
     for _, group in evidence.groups():
@@ -240,18 +219,9 @@ def _other_numbers(group: Group, seed: int, versions: Versions, worst: tuple[str
     )
 
 
-@store_check("DB-SPECDRIFT", 13, "one name with several specs", Severity.ERROR)
+@on_store("DB-SPECDRIFT")
 def drift(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A name in a table stands for one task or one initialiser; when its parameters change, the name means another.
-
-    Formula: more than one resolved task (family, version, parameters) under one task name, or more than one resolved
-    initialiser under one name on one task, among all cells of the store at the experiment's profile.
-    Severity: an error where cells of both specs are among those this table is made from, so that one mean or one
-    column mixes them (as when a store is read without its spec); a warning where the table is made from one spec and
-    the others, of the same profile, only lie in the store, since `bench sql` and a table without a spec would mix them.
-    Source: resolved specs are hashed into the cell id; bazel-bench#113 (flags not part of the key).
-    Power: complete for parameters. Blind spot: code that changed while its family kept its version (see DB-MIXENV).
-    """
+    """One name with several specs."""
     tasks = {task.name for task in evidence.grid.tasks}
     names = {group.initializer for _, group in evidence.groups()}
     rows = [row for row in evidence.by_cell.values() if row.done and row.profile == evidence.grid.profile]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from leaderboard.aggregate import Group, SeedResult, TaskFacts
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally
-from leaderboard.checks.registry import on_store, store_check
+from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, listed, named, ranked_metrics
 
 PENDING = frozenset({"missing", "running"})
@@ -17,13 +17,7 @@ PENDING = frozenset({"missing", "running"})
 
 @on_store("DB-NONFINITE")
 def not_finite(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A mean over the seeds that survived is no mean over the seeds.
-
-    Formula: seeds of a group that diverged, or whose final value of a metric with a direction is NaN or infinite;
-    failure rate = those / planned seeds. An error: a NaN sorts above every number in SQL, and a dropped one shrinks n.
-    Source: duckdb 2.0.1 (`order by x desc` puts NaN first); mlflow/mlflow#25640; wandb/senpai#2831.
-    Power: complete. Blind spot: metrics without a direction, which nobody ranks.
-    """
+    """A value that is no finite number."""
     for task, group in evidence.groups():
         lost = {metric.name: _diverged(group, metric.name) for metric in ranked_metrics(task)}
         hit = {metric: seeds for metric, seeds in lost.items() if seeds}
@@ -57,14 +51,7 @@ def _not_finite(group: Group, hit: Mapping[str, list[SeedResult]]) -> Finding:
 
 @on_store("DB-N")
 def lost_seeds(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """Every planned seed must be there, and the rows of a column must stand on the same ones.
-
-    Formula: seeds with numbers (diverged ones included) = seeds planned, for the primary metric of each task.
-    Severity: an error where failed, killed or timed-out seeds leave the rows of one column with unequal n; a warning
-    where seeds have not been run yet, or where every row lost as many.
-    Source: stanford-crfm/helm#1379 and #2301 (rows over different runs); embeddings-benchmark/mteb#4263.
-    Power: complete against the experiment. Blind spot: seeds that were never declared.
-    """
+    """Rows of one column stand on different numbers of runs or tasks."""
     for task, groups in evidence.columns():
         metric = task.primary
         if metric is None or not groups:
@@ -101,19 +88,9 @@ def _lost(task: TaskFacts, groups: list[Group], gaps: Mapping[str, Counter[str]]
     )
 
 
-@store_check("DB-DUPSEED", 11, "one seed counted twice, or seeds that change nothing", Severity.ERROR)
+@on_store("DB-DUPSEED")
 def repeated(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """Repeating a run adds nothing to n: a mean over copies has the spread of nothing.
-
-    Formula: a seed that occurs twice among the cells of one mean; or two seeds of one task × initialiser whose finals
-    are equal to the last bit in every metric, at least one of them continuous. Continuous: not in percent, on neither
-    bound, and no multiple of 1/1024, so that a saturated accuracy (100, or exactly the share of an interpolator) and a
-    loss of 0 say nothing.
-    Source: MLPerf logging, seed_checker (mlcommons/logging@7bbf792); SlopDotCash/asi#346 (seeds 0,1,2,0,1,2 taken for
-    n = 6); ivadomed/ivadomed#366 (one split in all runs).
-    Power: complete for seeds that are not used at all; two float32 losses agree by chance once in about 2^20 pairs.
-    Blind spot: a seed that moves the weights but not the data, or the other way round; tasks with accuracies only.
-    """
+    """One seed counted twice, or seeds that change nothing."""
     for task, group in evidence.groups():
         twice = [seed for seed, count in Counter(result.seed for result in group.seeds).items() if count > 1]
         copies = _copies(task, group)
@@ -174,11 +151,7 @@ def _equal(task: TaskFacts, group: Group, results: list[SeedResult]) -> Finding:
 
 @on_store("SINGLE")
 def single(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """With one seed in a row of a column nothing about that row can be tested; the table shows it without bold.
-
-    Formula: n = 1 finite value of the primary metric, in a column with at least two rows; one finding for all.
-    Source: as above. Power: complete. Blind spot: columns with one row, where nothing is compared.
-    """
+    """Comparisons of single runs."""
     alone: list[Group] = []
     for task, groups in evidence.columns():
         metric = task.primary

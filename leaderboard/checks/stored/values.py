@@ -9,7 +9,7 @@ from statistics import median
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group, SeedResult, TaskFacts
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally
-from leaderboard.checks.registry import on_store, store_check
+from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, named
 from leaderboard.checks.stored.seeds import continuous
 from leaderboard.stats import RESOLUTION
@@ -29,14 +29,7 @@ GAP = {3: 0.994, 4: 0.926}
 
 @on_store("DOMAIN")
 def out_of_range(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """A stored final outside the bounds its task declares for the metric, or a fraction among percentages.
-
-    Formula: lower − ε ≤ x ≤ upper + ε, ε = 2^-23 of the bound (single precision), per seed, bounds as declared. Scale:
-    a warning for 0 < x ≤ 1 in percent where all values above 1 of the task exceed 20 and 100 x is at least four fifths
-    of the least of them; values of reference rows are left alone.
-    Source: definitions. Power: complete where bounds are declared. Blind spot: wrong values inside the bounds, a column
-    all in one wrong scale.
-    """
+    """A value outside its metric's range, or percent mixed with fractions."""
     yield from _scales(evidence)
     for task, group in evidence.groups():
         for metric in task.metrics:
@@ -111,12 +104,7 @@ def _range(group: Group, metric: Metric, outside: Sequence[SeedResult]) -> Findi
 
 @on_store("PPL")
 def perplexity(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """Where a task reports a loss in nats and the perplexity of the same name, one is the exponential of the other.
-
-    Formula: |P / e^L − 1| ≤ 10^-4 per seed; pairs are `loss` and `perplexity`, `x_loss` and `x_perplexity`, and the
-    like. Where P > e^L: a mean of the batches' perplexities (Jensen).
-    Source: definitions. Power: any relative error above 10^-4. Blind spot: both computed from a wrong loss.
-    """
+    """A perplexity that is not the exponential of its loss."""
     for task, group in evidence.groups():
         for loss, ppl in _pairs(task):
             for result in group.seeds:
@@ -152,13 +140,7 @@ def _perplexity(group: Group, result: SeedResult, loss: tuple[str, float], ppl: 
 
 @on_store("SD-ZERO")
 def no_spread(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """Equal values on every seed of a trained model, to the last bit.
-
-    Formula: max = min over n ≥ 2 seeds, for metrics with a direction; a value on a bound, or equal to a reference row
-    of the task (within 2^-23), passes. Severity: a warning for a continuous metric (see DB-DUPSEED); for another a
-    note, if it is the primary one.
-    Source: ivadomed/ivadomed#366. Power: complete. Blind spot: as for DB-DUPSEED, which is the stronger finding.
-    """
+    """No spread at all."""
     for task, group in evidence.groups():
         for metric in task.metrics:
             values = group.values(metric.name)
@@ -192,17 +174,9 @@ def _constant(task: TaskFacts, group: Group, metric: Metric, value: float, n: in
     )
 
 
-@store_check("OUTLIER", 38, "a seed far from its fellows", Severity.INFO, threshold=DEFAULT)
+@on_store("OUTLIER")
 def outlier(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
-    """One seed may carry a mean. Advice only: nothing is ever left out of a mean.
-
-    Formula: n ≥ 5: |x − median| > threshold × 1.4826 × MAD, threshold 3.5 (`checks: {OUTLIER: {threshold: 5}}`).
-    n = 3 or 4: the larger end gap over the range (Dixon's Q) above 0.994 or 0.926, its 1 % points. Primary metric.
-    Source: Iglewicz and Hoaglin 1993; Dixon 1951, Rorabacher, Anal. Chem. 63 (1991) 139-146.
-    Power: of normal samples without any outlier 21 % at n = 5, 15 % at n = 6 and 13 % at n = 10 show one by this rule,
-    1 % at n = 3 and 4 (200 000 draws each); hence one note for all rows, with the number expected by chance.
-    Blind spot: two outliers of three to five seeds; n = 2; skewed metrics near a bound.
-    """
+    """A seed far from its fellows."""
     found: list[tuple[Group, str, float, str]] = []
     tested: list[int] = []
     for task, group in evidence.groups():
