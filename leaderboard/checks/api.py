@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leaderboard.checks.acknowledgements import FILE, acknowledged, read_kept, unmatched
 from leaderboard.checks.finding import Finding, Severity, Tally
-from leaderboard.checks.kept import FILE, acknowledged, read_kept, unmatched
 from leaderboard.checks.registry import Check, find, select
 from leaderboard.checks.runner import Override, Report, order, overridden, overrides_of, summed_up, whole
 from leaderboard.checks.stored.evidence import StoreEvidence, read_evidence

@@ -114,14 +114,13 @@ def how_to_acknowledge(finding: Finding) -> str:
     """The line to add to the claims file to keep the number and silence the finding until it changes."""
     if finding.kept_in:
         return f"in {finding.kept_in}: ack: [{{check: {finding.check}, finding: {finding.fingerprint}, reason: ...}}]"
-    before = "" if finding.path.endswith((".yaml", ".yml")) or not finding.path else "bench claims import it, then "
     if stands_on_one(finding):
         first = finding.cells[0]
         parts = (("table", first.table), ("row", first.row), ("column", first.column))
         place = ", ".join(f"{name}: {quoted(value)}" for name, value in parts if value)
         number = quoted(first.printed)
-        return f"{before}ack: [{{check: {finding.check}, {place}, printed: {number}, reason: ...}}]"
-    return f"{before}ack: [{{check: {finding.check}, printed: {finding.fingerprint}, reason: ...}}]"
+        return f"ack: [{{check: {finding.check}, {place}, printed: {number}, reason: ...}}]"
+    return f"ack: [{{check: {finding.check}, printed: {finding.fingerprint}, reason: ...}}]"
 
 
 def stands_on_one(finding: Finding) -> bool:

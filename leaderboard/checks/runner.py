@@ -8,14 +8,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase as fnmatch
+from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UsageError
-from leaderboard.checks.acknowledgements import acknowledge, pinned, unmatched
+from leaderboard.checks.acknowledgements import FILE, acknowledged, entries_of, pinned, read_kept, unmatched
 from leaderboard.checks.evidence import Evidence
 from leaderboard.checks.finding import Cell, Finding, Severity, Tally, Verdict
 from leaderboard.checks.registry import CATALOGUE, Check, catalogue, find, select
-from leaderboard.claims.model import ClaimSet
+from leaderboard.claims.model import Claim, ClaimSet
 
 AT_MOST = 6
 """Findings of one pattern told one by one; more become one with a count."""
@@ -146,31 +147,81 @@ def check_claims(
     without: Sequence[str] = (),
     overrides: Mapping[str, Override] | None = None,
 ) -> Report:
-    """Run the checks that need claims over every set; `overrides` by id, as `checks` of an experiment gives them.
+    """Run the checks that need claims over every set, and XT-DUP between several sets.
+
+    Args:
+        overrides: by id, as `checks` of an experiment gives them.
 
     Raises:
         UsageError: `only` or `without` names no check.
     """
-    start = time.perf_counter()
+    start, given = time.perf_counter(), list(sets)
     wishes = {find(id).id: override for id, override in (overrides or {}).items()}
     checks = [check for check in select(only, without, of_store=False) if check.on_claims is not None]
     report = Report(tallies={check.id: Tally() for check in checks})
-    for claims in sets:
+    for claims in given:
         evidence = Evidence(claims)
         report.sources.append(claims.id)
         report.numbers += count_numbers(claims)
         report.unreadable += [f"{claim.printed!r} in {claim.where}" for claim in evidence.unreadable if claim.printed]
         report.unreadable += claims.unread
-        heard: list[Finding] = []
-        for check in checks:
-            told, known = run_and_match(check, evidence, report.tallies[check.id], wishes.get(check.id))
-            report.findings += told
-            heard += known
-        report.unmatched += unmatched(evidence, heard, whole(checks, wishes))
-    report.findings = sorted(report.findings, key=order)
+        said = [finding for check in checks for finding in run_one(check, evidence, report.tallies[check.id], wishes)]
+        entries = entries_of(evidence)
+        known = acknowledged(one_cause(said), entries)
+        told = acknowledged(summed_up(known), entries)
+        report.findings += told
+        report.unmatched += unmatched([*said, *known, *told], entries, whole(checks, wishes))
+    for check in checks if len(given) > 1 else ():
+        if check.id == "XT-DUP":
+            report.findings += between(given, check, report.tallies[check.id], wishes)
+    report.findings.sort(key=order)
     report.notes += untested(report.tallies)
     report.seconds = time.perf_counter() - start
     return report
+
+
+def between(sets: Sequence[ClaimSet], check: Check, tally: Tally, wishes: Mapping[str, Override]) -> list[Finding]:
+    """What a check says of numbers that stand in different sets."""
+    names = [claims.id if len({c.id for c in sets}) == len(sets) else claims.path for claims in sets]
+
+    def named(name: str, claim: Claim) -> Claim:
+        where = claim.where.model_copy(update={"table": f"{name}: {claim.where.table}"})
+        return claim.model_copy(update={"where": where, "group": None})
+
+    pairs = list(zip(names, sets, strict=True))
+    claims = tuple(named(name, claim) for name, one in pairs for claim in one.claims)
+    captions = {f"{name}: {table}": text for name, one in pairs for table, text in one.captions.items()}
+    together = ClaimSet(id=" and ".join(names), claims=claims, captions=captions, path=sets[0].path)
+    found = [f for f in run_one(check, Evidence(together), tally, wishes) if len({_set_of(c) for c in f.cells}) > 1]
+    beside = Path(sets[0].path).parent / FILE if sets[0].path else None
+    found = [replace(finding, kept_in=str(beside or "")) for finding in found]
+    return summed_up(acknowledged(found, read_kept(beside) if beside else []))
+
+
+def _set_of(cell: Cell) -> str:
+    return cell.table.partition(": ")[0]
+
+
+def one_cause(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without those that only follow from a number which cannot be right by itself."""
+    suspects = {f.cells[0]: f for f in findings if f.check == "DOMAIN" and f.verdict is Verdict.FAIL}
+    kept: list[Finding] = []
+    also: dict[Cell, list[str]] = defaultdict(list)
+    for finding in findings:
+        cause = next((c for c in finding.cells if c in suspects), None) if finding.check in FOLLOWING else None
+        if cause is None:
+            kept.append(finding)
+        else:
+            also[cause].append(finding.check)
+    notes = {cell: f"It also breaks {', '.join(dict.fromkeys(checks))}." for cell, checks in also.items()}
+    return [
+        replace(f, note=f"{f.note} {notes[f.cells[0]]}".strip()) if f.check == "DOMAIN" and f.cells[0] in notes else f
+        for f in kept
+    ]
+
+
+FOLLOWING = frozenset({"ORDER", "COMPL", "F-BOUND", "F-HARM", "AVG", "AVG-RANGE", "BOLD", "SD-MAX", "NOISE"})
+"""Checks whose findings may follow from one number out of range."""
 
 
 def untested(tallies: Mapping[str, Tally]) -> list[str]:
@@ -225,33 +276,23 @@ def count_numbers(claims: ClaimSet) -> int:
     return sum(1 + (c.spread is not None) + len(c.differences) + len(c.values) for c in claims.claims)
 
 
-def run_one(check: Check, evidence: Evidence, tally: Tally, wish: Override | None = None) -> list[Finding]:
-    """One check over one set: acknowledged findings marked, many of one pattern summed up."""
-    return run_and_match(check, evidence, tally, wish)[0]
-
-
-def run_and_match(
-    check: Check, evidence: Evidence, tally: Tally, wish: Override | None = None
-) -> tuple[list[Finding], list[Finding]]:
-    """`run_one`, and also every finding an acknowledgement may be about: one by one, and summed up."""
-    if check.on_claims is None:
-        return [], []
-    source, path = evidence.set.id, evidence.set.path
-    said = (replace(finding, check=check.id) for finding in check.on_claims(evidence, tally))
-    wished = (overridden(finding, wish) for finding in said)
-    findings = [replace(pinned(f, evidence), source=source, path=path) for f in wished if f is not None]
-    known = [acknowledge(finding, evidence) for finding in findings]
-    told = [acknowledge(finding, evidence) if finding.count > 1 else finding for finding in summed_up(known)]
-    return told, [*known, *told]
+def run_one(check: Check, evidence: Evidence, tally: Tally, wishes: Mapping[str, Override]) -> Iterator[Finding]:
+    """What one check says of one set, as the experiment wants it told."""
+    path = evidence.set.path
+    inline = not path or path.endswith((".yaml", ".yml"))
+    kept_in = "" if inline else str(Path(path).parent / FILE)
+    for finding in check.on_claims(evidence, tally) if check.on_claims else ():
+        wished = overridden(replace(finding, check=check.id), wishes.get(check.id))
+        if wished is not None:
+            yield replace(pinned(wished, evidence), source=evidence.set.id, path=path, kept_in=kept_in)
 
 
 def summed_up(findings: list[Finding]) -> list[Finding]:
     """Findings of one pattern, more than a reader wants one by one, as one with a count and the first cells."""
     patterns: dict[tuple[Any, ...], list[Finding]] = defaultdict(list)
-    for finding in findings:
-        table = finding.cells[0].table if finding.cells else ""
-        pattern = finding.pattern or id(finding)
-        patterns[(finding.severity, finding.verdict, pattern, table, finding.acknowledged)].append(finding)
+    for f in findings:
+        table = f.cells[0].table if f.cells else ""
+        patterns[f.check, f.severity, f.verdict, f.pattern or id(f), table, f.acknowledged].append(f)
     result: list[Finding] = []
     for same in patterns.values():
         result += same if len(same) <= AT_MOST else [_sum(same)]

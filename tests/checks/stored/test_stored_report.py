@@ -341,7 +341,7 @@ def test_machine_formats_hold_store_findings(
 
 
 def test_list_shows_all_checks(capsys: pytest.CaptureFixture[str], world: World) -> None:
-    assert len(json.loads(ended(capsys, world, "--list", "--json")[1])) == 39
+    assert len(json.loads(ended(capsys, world, "--list", "--json")[1])) == 38
     assert "claims store" in ended(capsys, world, "--list")[1]
 
 
