@@ -154,8 +154,12 @@ class Task(Parameters, ABC):
         raise NotImplementedError
 
     def training_key(self, seed: int) -> Hashable:
-        """Seeds with equal keys share one training and evaluation set in a stack; None: all of them do."""
-        return None
+        """Seeds with equal keys share one training and evaluation set; by default each seed has its own.
+
+        A family whose examples do not depend on the seed says so by returning None for all: they are then kept once
+        for a whole stack. The engine holds every cell's first batch against its own `training_examples(seed)`.
+        """
+        return seed
 
     def parameter_rules(self) -> tuple[ParameterRule, ...]:
         """Training rules of the task's own model; those of the initialiser come after them and win."""
@@ -177,12 +181,16 @@ class Task(Parameters, ABC):
 
     @abstractmethod
     def training_examples(self, seed: int) -> Examples:
-        """Everything that is trained on; the engine shuffles it anew each epoch with the cell's seed."""
+        """Everything that is trained on; the engine shuffles it anew each epoch with the cell's seed.
+
+        Asked more than once for a seed, it gives the same. torch's, numpy's and Python's global generators start from
+        the cell's stream before each call (as they do before `build_model` and an initialiser's `apply`).
+        """
 
     def augment(
         self, inputs: torch.Tensor, targets: torch.Tensor, generator: torch.Generator
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Random transformation of one cell's batch (B, ...), by default none.
+        """Random transformation of one cell's batch (B, ...), by default none; drawn from `generator` alone.
 
         Tensors are on the device of training; `generator` is the cell's own, on the CPU whatever the device.
         """
@@ -206,7 +214,12 @@ class Task(Parameters, ABC):
 
     @abstractmethod
     def summarize(self, observed: Mapping[str, torch.Tensor], examples: Examples, *, final: bool) -> dict[str, float]:
-        """Metrics from the observations of all evaluation examples, full precision."""
+        """Metrics from the observations of all evaluation examples, full precision.
+
+        Anything numeric is taken as a float. With `final` (and `summarize_curve`) exactly those of `metrics`;
+        else some of them, of a sample of n examples as `name@n`. Both are asked before training, so that what is no
+        number fails then.
+        """
 
     def summarize_curve(self, curve: Sequence[CurvePoint]) -> dict[str, float]:
         """Metrics that the curve gives once it is complete, the best value of another one for example."""

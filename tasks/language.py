@@ -7,7 +7,7 @@ tying, weight decay, row separators, the TinyStories test set) are fields; docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -185,6 +185,10 @@ class Language(Task):
         from benchmark.nn.gpt import GPT
 
         return GPT(self.model, self.vocabulary())
+
+    def training_key(self, seed: int) -> Hashable:
+        """All seeds share one training set."""
+        return None
 
     def training_examples(self, seed: int) -> Examples:
         """All windows of `context` tokens and the tokens that follow, int32 (n, context), as views of one tensor."""

@@ -8,7 +8,7 @@ device; each batch is augmented there.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -190,6 +190,10 @@ class Vision(Task):
     def training_examples(self, seed: int) -> Examples:
         """uint8 (n, H, W, C) and int64 (n,); the same for every seed."""
         return _examples(self.data, self.train_split, self.data_size)
+
+    def training_key(self, seed: int) -> Hashable:
+        """All seeds share one training set."""
+        return None
 
     def augments(self) -> bool:
         """Whether the recipe changes images. If not, the model scales them as it does in tests, and smoothing is part

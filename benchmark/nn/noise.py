@@ -9,6 +9,7 @@ the range of int64. This is noise for regularisation, not for cryptography.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Mapping
 
 import torch
@@ -44,6 +45,31 @@ def normal(seed: Tensor, shape: tuple[int, ...], *, stream: int = 0) -> Tensor:
     """Standard normal numbers, float32 (Box and Muller 1958)."""
     radius = (-2 * torch.log1p(-uniform(seed, shape, stream=2 * stream))).sqrt()
     return radius * torch.cos(2 * math.pi * uniform(seed, shape, stream=2 * stream + 1))
+
+
+def own(seed: Tensor, name: str) -> Tensor:
+    """The seed of the noise buffer of that dotted name: a module's own; the model's is the seed as it is."""
+    return seed if name == SEED else (seed + zlib.crc32(name.encode()) * _GOLDEN) & WORD
+
+
+class Dropout(nn.Module):
+    """`torch.nn.Dropout` whose mask is the cell's own: a function of the cell's seed, the step and the module's name.
+
+    Each instance draws one mask per step, so that every place in a model needs its own.
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"the probability of dropout must be at least 0 and below 1, found {p}")
+        self.p = p
+        self.register_buffer(SEED, torch.zeros((), dtype=torch.int64), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Any shape → the same shape; in training zero with probability p, else divided by 1 − p."""
+        if not self.training or self.p == 0:
+            return x
+        return x * (uniform(self.get_buffer(SEED), tuple(x.shape)) >= self.p) / (1 - self.p)
 
 
 def has_noise(model: nn.Module) -> bool:

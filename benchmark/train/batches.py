@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from benchmark.cell import Cell
 from benchmark.identity import stream
 from benchmark.task import Examples, Task
 from benchmark.train.prefetch import Prefetch
+from benchmark.train.world import world
 
 
 class Shuffle:
@@ -33,6 +35,22 @@ class Shuffle:
         return drawn[:count]
 
 
+def noise_seeds(seed: int) -> Callable[[int], Tensor]:
+    """Draws the noise seeds of the next steps of a cell, int64 (steps,)."""
+    generator = torch.Generator().manual_seed(stream(seed, "noise"))
+    return lambda steps: torch.randint(0, 1 << 32, (steps,), generator=generator)
+
+
+def examples_of(cell: Cell, kind: Literal["training", "curve", "final"]) -> Examples:
+    """A cell's examples, drawn in the world of its seed. Raises what the family raises, and PluginError."""
+    task = cell.task
+    call = "training_examples" if kind == "training" else "evaluation_examples"
+    with world(cell.seed, f"{kind} examples", f"{call} of task {cell.task_name!r}"):
+        if kind == "training":
+            return task.training_examples(cell.seed)
+        return task.evaluation_examples(cell.seed, final=kind == "final")
+
+
 class Batches:
     """Training batches of a stack, gathered on `device`; data is held once per distinct training key.
 
@@ -41,9 +59,9 @@ class Batches:
 
     def __init__(self, task: Task, cells: Sequence[Cell], device: str, *, ahead: bool | None = None) -> None:
         """`ahead` gathers batches ahead where that is not needed (True), or never (False)."""
+        first = {task.training_key(cell.seed): cell for cell in reversed(cells)}
         keys = list(dict.fromkeys(task.training_key(cell.seed) for cell in cells))
-        first_seed = {task.training_key(cell.seed): cell.seed for cell in reversed(cells)}
-        sets = [task.training_examples(first_seed[key]) for key in keys]
+        sets = [examples_of(first[key], "training") for key in keys]
         self.examples = _one_size(sets)
         self._task = task
         self._device = device
@@ -56,12 +74,11 @@ class Batches:
         self._generators = [torch.Generator().manual_seed(stream(cell.seed, "augment")) for cell in cells]
         ahead = where != device if ahead is None else ahead
         self._ahead = Prefetch([self._inputs, self._targets], lambda: self._drawn(1)[0], device) if ahead else None
-        self._noise = [torch.Generator().manual_seed(stream(cell.seed, "noise")) for cell in cells]
+        self._noise = [noise_seeds(cell.seed) for cell in cells]
 
     def noise(self, steps: int) -> Tensor:
         """Noise seeds of the next steps, int64 (steps, C)."""
-        drawn = [torch.randint(0, 1 << 32, (steps,), generator=generator) for generator in self._noise]
-        return torch.stack(drawn, dim=1).to(self._device)
+        return torch.stack([draw(steps) for draw in self._noise], dim=1).to(self._device)
 
     def take(self, steps: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of the next steps, (steps, C, B, ...)."""

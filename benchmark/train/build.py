@@ -12,23 +12,26 @@ from benchmark.cell import Cell
 from benchmark.identity import stream
 from benchmark.initializer import Context
 from benchmark.nn.attention import set_prior_mode
+from benchmark.train.reference import Reference, refer
+from benchmark.train.world import world
 
 
 @dataclass(frozen=True)
 class Built:
-    """A cell with its model as the initialiser left it."""
+    """A cell with its model as the initialiser left it, and what that gives by itself."""
 
     cell: Cell
     model: torch.nn.Module
+    reference: Reference
 
 
 def build(cell: Cell) -> torch.nn.Module:
     """The cell's model at step 0; raises what the task or the initialiser raises, ValueError on non-finite weights."""
-    torch.manual_seed(stream(cell.seed, "model"))
-    model = cell.task.build_model()
+    with world(cell.seed, "model", f"build_model of task {cell.task_name!r}"):
+        model = cell.task.build_model()
     set_prior_mode(model, cell.initializer.prior_mode())
     context = Context(cell.task, cell.seed, torch.Generator().manual_seed(stream(cell.seed, "initializer")))
-    with torch.no_grad():
+    with world(cell.seed, "apply", f"initialiser {cell.initializer_name!r}"), torch.no_grad():
         cell.initializer.apply(model, context)
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
@@ -36,40 +39,22 @@ def build(cell: Cell) -> torch.nn.Module:
     return model
 
 
-def build_all(cells: Sequence[Cell]) -> tuple[list[Built], dict[str, str]]:
-    """Models of the cells that can be built, and the traceback by id of those that cannot."""
+def build_all(cells: Sequence[Cell], device: str = "cpu") -> tuple[list[Built], dict[str, str]]:
+    """Models of the cells that can be built and run by themselves, and the traceback by id of those that cannot."""
     built: list[Built] = []
     errors: dict[str, str] = {}
     for cell in cells:
         try:
-            built.append(Built(cell, build(cell)))
+            model = build(cell)
+            built.append(Built(cell, model, refer(cell, model, device)))
         except Exception:
             errors[cell.id] = traceback.format_exc()
     return built, errors
 
 
-def structure(model: torch.nn.Module) -> Hashable:
-    """Equal for models that one program can run: modules, their plain attributes, shapes and dtypes of all tensors."""
-    modules = tuple(
-        (name, f"{type(module).__module__}.{type(module).__qualname__}", _attributes(module))
-        for name, module in model.named_modules()
-    )
-    tensors = tuple(
-        (name, tuple(tensor.shape), str(tensor.dtype))
-        for name, tensor in (*model.named_parameters(), *model.named_buffers())
-    )
-    return modules, tensors
-
-
-def _attributes(module: torch.nn.Module) -> tuple[tuple[str, str], ...]:
-    plain = (bool, int, float, str, tuple, type(None), torch.dtype)
-    items = vars(module).items()
-    return tuple(sorted((k, repr(v)) for k, v in items if not k.startswith("_") and isinstance(v, plain)))
-
-
-def by_structure(built: Sequence[Built]) -> list[list[Built]]:
-    """Groups of cells whose models one program can run; one group unless an initialiser changes the architecture."""
+def by_trace(built: Sequence[Built]) -> list[list[Built]]:
+    """Groups of cells that one program can run; one group unless an initialiser changes what the model computes."""
     groups: dict[Hashable, list[Built]] = {}
     for item in built:
-        groups.setdefault(structure(item.model), []).append(item)
+        groups.setdefault(item.reference.key, []).append(item)
     return list(groups.values())

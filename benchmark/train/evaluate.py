@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,6 +11,9 @@ from torch import Tensor
 from benchmark.cell import Cell
 from benchmark.task import Examples
 from benchmark.train import program
+from benchmark.train.batches import examples_of
+from benchmark.train.values import as_floats
+from benchmark.train.world import world
 
 CHUNK = 256
 """Examples per forward pass and cell, fewer when the evaluation set is smaller."""
@@ -24,27 +28,33 @@ class Evaluator:
         self._source, self._cells, self._key = source, cells, key
         self._compiled, self._device = compiled, device
         self._sets: dict[bool, list[Examples]] = {}
+        self.first: list[dict[str, Tensor]] = []
+        """What `observe` said of each cell's first chunk when it was asked last."""
 
     def measure(self, parameters: Tensor, *, final: bool) -> list[dict[str, float]]:
         """Metrics of every cell (padding left out) at these parameters (C, P)."""
-        sets = self._examples(final)
+        sets = self.examples(final=final)
         observed = self._observe(parameters, sets)
-        return [
-            self._source.task.summarize({name: rows[i] for name, rows in observed.items()}, sets[i], final=final)
-            for i in range(len(self._cells))
-        ]
+        self.first = [{name: rows[i, :CHUNK] for name, rows in observed.items()} for i in range(len(self._cells))]
+        own = [{name: rows[i] for name, rows in observed.items()} for i in range(len(self._cells))]
+        return [self._summary(cell, *of, final=final) for cell, *of in zip(self._cells, own, sets, strict=True)]
+
+    def _summary(self, cell: Cell, observed: Any, examples: Any, *, final: bool) -> dict[str, float]:
+        with world(cell.seed, "summary", f"summarize of task {cell.task_name!r}"):
+            return as_floats(cell.task.summarize(observed, examples, final=final), "summarize")
 
     def prepare(self, parameters: Tensor) -> None:
         """Trace and compile the program, by scoring one chunk."""
-        sets = self._examples(final=False)
+        sets = self.examples(final=False)
         self._observe(parameters, sets, limit=1)
 
-    def _examples(self, final: bool) -> list[Examples]:
+    def examples(self, *, final: bool) -> list[Examples]:
+        """Evaluation examples of every cell."""
         if final not in self._sets:
-            task = self._source.task
-            first = {task.training_key(cell.seed): cell.seed for cell in reversed(self._cells)}
-            by_key = {key: task.evaluation_examples(seed, final=final) for key, seed in first.items()}
-            self._sets[final] = [by_key[task.training_key(cell.seed)] for cell in self._cells]
+            key = self._source.task.training_key
+            first = {key(cell.seed): cell for cell in reversed(self._cells)}
+            sets = {k: examples_of(cell, "final" if final else "curve") for k, cell in first.items()}
+            self._sets[final] = [sets[key(cell.seed)] for cell in self._cells]
         return self._sets[final]
 
     def _observe(self, parameters: Tensor, sets: Sequence[Examples], limit: int | None = None) -> dict[str, Tensor]:

@@ -86,7 +86,7 @@ def decide_mode(cells: Sequence[Cell], device: str = "cpu", *, workers: int | No
     error = ""
     for cell in cells:  # one model, repeated, is as fast as many; some initialisers take seconds
         if stack_key(cell) == largest:
-            built, errors = build_all([cell])
+            built, errors = build_all([cell], device)
             if built:
                 return _Probe(built, counts, workers, device).decide()
             error = error or reason_of(errors[cell.id])

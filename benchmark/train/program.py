@@ -2,8 +2,8 @@
 
 A program is traced once: forward, backward and optimiser (or forward and observation) become one graph whose inputs
 are all tensors that vary. Running the graph skips the modules, autograd and vmap, and a graph can be compiled whole.
-Programs are kept per process: a traced one by task, structure and number of cells, a compiled one by the graph's text,
-so that tasks which differ in their data only share it.
+Programs are kept per process: a traced one by task, trace and number of cells, a compiled one by the graph's text, so
+that tasks which differ in their data only share it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -36,32 +36,37 @@ _compiled: dict[str, Program] = {}
 
 @dataclass(frozen=True)
 class Buffers:
-    """Buffers of a stack by name: shared where all cells agree, else (C, ...); noise seeds are always (C,)."""
+    """Buffers of a stack by name: shared where all cells agree, else (C, ...).
+
+    Noise seeds, (C,), and buffers that training writes to are always the cell's own.
+    """
 
     names: tuple[str, ...]
     tensors: tuple[Tensor, ...]
     stacked: tuple[bool, ...]
 
     @classmethod
-    def of(cls, models: Sequence[torch.nn.Module], device: str) -> Buffers:
-        """Buffers of models of one structure."""
+    def of(cls, models: Sequence[torch.nn.Module], written: Collection[str], device: str) -> Buffers:
+        """Buffers of models of one trace."""
         columns = [dict(model.named_buffers()) for model in models]
         tensors, stacked = [], []
         for name in columns[0]:
             values = [column[name] for column in columns]
-            differ = noise.is_seed(name) or any(not torch.equal(values[0], value) for value in values)
+            differ = (
+                noise.is_seed(name) or name in written or any(not torch.equal(values[0], value) for value in values)
+            )
             stacked.append(differ)
             tensors.append((torch.stack(values) if differ else values[0]).to(device))
         return cls(tuple(columns[0]), tuple(tensors), tuple(stacked))
 
     def with_noise(self, seeds: Tensor) -> list[Tensor]:
         """The tensors with these noise seeds, (C,)."""
-        return [seeds if noise.is_seed(n) else t for n, t in zip(self.names, self.tensors, strict=True)]
+        return [noise.own(seeds, n) if noise.is_seed(n) else t for n, t in zip(self.names, self.tensors, strict=True)]
 
 
 @dataclass(frozen=True)
 class Source:
-    """What programs are traced from: a model of the structure, its task, and the layout of its parameters."""
+    """What programs are traced from: a model of the trace, its task, and the layout of its parameters."""
 
     model: torch.nn.Module
     task: Task

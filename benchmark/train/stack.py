@@ -14,7 +14,8 @@ from typing import Literal
 
 from benchmark.cell import Cell
 from benchmark.records import CurvePoint
-from benchmark.train.build import Built, build_all, by_structure
+from benchmark.train.build import Built, build_all, by_trace
+from benchmark.train.canary import ApartError
 from benchmark.train.grouping import stack_key
 from benchmark.train.mode import Mode
 from benchmark.train.trainer import Phase, Trainer
@@ -72,12 +73,12 @@ def train_stack(
     started = time.perf_counter()
     report = progress or (lambda _: None)
     report(Progress(0, 0, "building"))
-    built, errors = build_all(cells)
+    built, errors = build_all(cells, device)
     share = (time.perf_counter() - started) / len(cells)
     outcomes = {id: CellOutcome(id, "failed", error=error, seconds=share) for id, error in errors.items()}
-    for group in by_structure(built):
+    for group in by_trace(built):
         for part in _parts(group, mode):
-            outcomes.update(_train(part, mode, device, report, len(outcomes)))
+            outcomes.update(_settled(part, mode, device, report, len(outcomes)))
     return [outcomes[cell.id] for cell in cells]
 
 
@@ -94,8 +95,35 @@ def _parts(group: list[Built], mode: Mode) -> list[list[Built]]:
     return [group[start : start + size] for start in range(0, len(group), size)]
 
 
-def _train(
+def _settled(
     part: list[Built], mode: Mode, device: str, report: Callable[[Progress], None], done: int
+) -> dict[str, CellOutcome]:
+    """Outcomes of a stack; cells that its program is not right for are trained by programs of their own."""
+    try:
+        return _train(part, mode, device, report, done)
+    except ApartError as apart:
+        reasons = apart.reasons
+    others = [item for item in part if item.cell.id not in reasons]
+    outcomes = _settled(others, mode, device, report, done) if others else {}
+    for item in part:
+        if item.cell.id in reasons:
+            outcomes.update(_own(item, Mode(mode.compiled, 1), device, report, done + len(outcomes)))
+    return outcomes
+
+
+def _own(item: Built, mode: Mode, device: str, report: Callable[[Progress], None], done: int) -> dict[str, CellOutcome]:
+    """The outcome of a cell trained by a program that was traced from itself."""
+    started = time.perf_counter()
+    try:
+        return _train([item], mode, device, report, done, own=True)
+    except ApartError as apart:
+        reason = apart.reasons[item.cell.id]
+    error = f"PluginError: its program does not do what its module does, not even a program of its own: {reason}"
+    return {item.cell.id: CellOutcome(item.cell.id, "failed", error=error, seconds=time.perf_counter() - started)}
+
+
+def _train(
+    part: list[Built], mode: Mode, device: str, report: Callable[[Progress], None], done: int, *, own: bool = False
 ) -> dict[str, CellOutcome]:
     started = time.perf_counter()
 
@@ -103,7 +131,7 @@ def _train(
         report(Progress(step, total, phase, metrics, done))
 
     alone = "compiled" if mode.compiled else "alone"
-    trainer = Trainer(part, mode, device)
+    trainer = Trainer(part, mode, device, own=own)
     result = trainer.run(tell)
     share = (time.perf_counter() - started) / len(part)
     execution = f"{'compiled-' if mode.compiled else ''}stack[{trainer.rows}]" if trainer.rows > 1 else alone

@@ -10,15 +10,18 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from benchmark.errors import PluginError
+from benchmark.initializer import ParameterRule
 from benchmark.nn import noise
 from benchmark.records import CurvePoint
-from benchmark.train import optim, program
+from benchmark.train import canary, optim, program
 from benchmark.train.batches import Batches
-from benchmark.train.build import Built, structure
+from benchmark.train.build import Built
 from benchmark.train.evaluate import Evaluator
 from benchmark.train.grouping import stack_key
 from benchmark.train.layout import Layout
 from benchmark.train.mode import Mode
+from benchmark.train.values import as_floats, check_complete, check_names
 
 BATCH_BYTES = 8 << 20
 """Batches are gathered for many steps at once, up to about this much memory."""
@@ -52,9 +55,10 @@ class Trajectory:
 
 
 class Trainer:
-    """State of one stack of cells of one structure; rows beyond the cells are padding and reported nowhere."""
+    """State of one stack of cells of one trace; rows beyond the cells are padding and reported nowhere."""
 
-    def __init__(self, part: Sequence[Built], mode: Mode, device: str) -> None:
+    def __init__(self, part: Sequence[Built], mode: Mode, device: str, *, own: bool = False) -> None:
+        """`own`: trace programs for these cells anew and keep them for nobody else."""
         padded = list(part) + [part[-1]] * (mode.stack_size - len(part) if mode.compiled else 0)
         task = padded[0].cell.task
         self.task, self.mode, self.device = task, mode, device
@@ -65,23 +69,29 @@ class Trainer:
         self.total_steps = task.budget.total_steps(self.batches.examples)
         models = [item.model for item in padded]
         self.parameters = torch.stack([self.layout.join(_values(model)) for model in models]).to(device)
-        own = task.parameter_rules()
-        rules = [(*own, *item.cell.initializer.parameter_rules()) for item in padded]
+        rules = [_rules(item) for item in padded]
         self.average = None if task.optimizer.ema_decay is None else self.parameters.clone()
         self.state = optim.initial_state(self.layout, task.optimizer, rules, self.total_steps, device)
-        self.buffers = program.Buffers.of(models, device)
+        self.references = [item.reference for item in part]
+        self.buffers = program.Buffers.of(models, part[0].reference.written, device)
         self.source = program.Source(models[0], task, self.layout, self.buffers, self.rows)
         self.noisy = noise.has_noise(models[0])
-        self.key = (stack_key(self.cells[0]), structure(models[0]), self.rows, self.buffers.stacked)
+        alone = self.cells[0].id if own else None
+        self.key = (stack_key(self.cells[0]), part[0].reference.key, self.rows, self.buffers.stacked, alone)
         self.evaluator = Evaluator(self.source, self.cells, self.key, mode.compiled, device)
 
     def run(self, tell: Tell) -> list[Trajectory]:
-        """Train to the end of the budget, or until every cell has diverged."""
+        """Train to the end of the budget, or until every cell has diverged.
+
+        Raises ApartError before the first step when the programs do not give every cell what its own module gives.
+        """
         every = self.task.budget.evaluate_every or self.task.budget.steps_per_epoch(self.batches.examples)
         trajectories = [Trajectory() for _ in self.cells]
         tell(0, self.total_steps, "compiling" if self.mode.compiled else "building", {})
         step = self.prepare()
         self._point(0, trajectories, tell)
+        self._hold_observations()
+        self._prove_complete(trajectories)
         for start in range(0, self.total_steps, every):
             end = min(start + every, self.total_steps)
             self._steps(step, start, end, trajectories, tell)
@@ -131,6 +141,10 @@ class Trainer:
             scalars = self.state.scalars[start : start + count]
             seeds = self.batches.noise(count) if self.noisy else None
             losses = []
+            if start == 0 and self.references:
+                self._hold_step(
+                    step, inputs[0], targets[0], buffers if seeds is None else self.buffers.with_noise(seeds[0])
+                )
             with torch.no_grad():
                 for i in range(count):
                     if seeds is not None:
@@ -140,6 +154,51 @@ class Trainer:
             _note_losses(trajectories, torch.stack(losses), start)
             start += count
             tell(start, self.total_steps, "training", {})
+
+    def _hold_step(self, step: program.Program, inputs: Tensor, targets: Tensor, buffers: Sequence[Tensor]) -> None:
+        """The canary of the first step; nothing but copies is changed."""
+        optimizer, after = self.task.optimizer, self.parameters.clone()
+        state, scalars = canary.revealing(optimizer, after)
+        buffers = [buffer.clone() for buffer in buffers]
+        with torch.no_grad():
+            losses = step(after, state, scalars, buffers, inputs, targets).tolist()
+        gradients = canary.revealed(optimizer, self.parameters, after, state)
+        reasons = {}
+        for i, (cell, reference) in enumerate(zip(self.cells, self.references, strict=True)):
+            batch = (inputs[i], targets[i])
+            own = {n: b[i] for n, b, s in zip(self.buffers.names, buffers, self.buffers.stacked, strict=True) if s}
+            reason = canary.difference(reference, self.layout, losses[i], gradients[i], batch)
+            if reason := reason or canary.buffer_difference(reference, own):
+                reasons[cell.id] = reason
+        if reasons:
+            raise canary.ApartError(reasons)
+        self.references = []
+
+    def _hold_observations(self) -> None:
+        """The canary of the first point of the curve."""
+        examples = self.evaluator.examples(final=False)
+        reasons = {
+            cell.id: canary.observed_difference(self.references[i], examples[i], self.evaluator.first[i])
+            for i, cell in enumerate(self.cells)
+        }
+        if apart := {id: reason for id, reason in reasons.items() if reason}:
+            raise canary.ApartError(apart)
+
+    def _prove_complete(self, trajectories: Sequence[Trajectory]) -> None:
+        """The names of the metrics at the end, as far as they can be told from the first point of the curve."""
+        finals = dict(self.references[0].finals)
+        if finals:
+            try:
+                finals |= self._of_curve(trajectories[0])
+            except PluginError:
+                raise
+            except Exception:  # one point may be too few; it is asked again at the end
+                return
+            averaged = {f"ema_{name}": 0.0 for name in finals if self.average is not None}
+            check_complete([*finals, *averaged], [metric.name for metric in self.task.metrics()])
+
+    def _of_curve(self, trajectory: Trajectory) -> dict[str, float]:
+        return as_floats(self.task.summarize_curve(trajectory.curve), "summarize_curve")
 
     def _average(self) -> None:
         """average ← decay · average + (1 − decay) · parameters."""
@@ -158,12 +217,14 @@ class Trainer:
         tell(step, self.total_steps, "evaluating", {})
         metrics = self._measure(final=False)
         newest = {}
+        names = [metric.name for metric in self.task.metrics()]
         for cell, trajectory, values in zip(self.cells, trajectories, metrics, strict=True):
             if trajectory.diverged:
                 continue
             if trajectory.losses:
                 values[LOSS] = math.fsum(trajectory.losses) / len(trajectory.losses)
                 trajectory.losses.clear()
+            check_names(set(values) - {LOSS}, names)
             trajectory.add(step, values)
             newest[cell.id] = values
         tell(step, self.total_steps, "training", newest)
@@ -179,7 +240,7 @@ class Trainer:
             metrics = self._measure(final=True)
         names = [metric.name for metric in self.task.metrics()]
         for trajectory, values in zip(trajectories, metrics, strict=True):
-            values.update(self.task.summarize_curve(trajectory.curve))
+            values.update(self._of_curve(trajectory))
             trajectory.finals = dict.fromkeys(names, math.nan) if trajectory.diverged else values
 
 
@@ -193,6 +254,12 @@ def _note_losses(trajectories: Sequence[Trajectory], losses: Tensor, start: int)
                 break
             trajectory.losses.append(loss)
             trajectory.steps = start + offset + 1
+
+
+def _rules(item: Built) -> tuple[ParameterRule, ...]:
+    """Of the task, then of the initialiser; a parameter that asks for no gradient stays as it is."""
+    frozen = (ParameterRule(match=name, trainable=False) for name in item.reference.frozen)
+    return (*item.cell.task.parameter_rules(), *item.cell.initializer.parameter_rules(), *frozen)
 
 
 def _values(model: torch.nn.Module) -> dict[str, Tensor]:

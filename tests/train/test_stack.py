@@ -241,11 +241,11 @@ def test_batches_do_not_depend_on_how_many_are_taken_at_once(toy):
 
 
 def test_a_frozen_prior_stays_and_a_trained_one_moves_by_at_most_the_sum_of_learning_rates(toy, short):
-    from benchmark.train.build import Built
+    from benchmark.train.build import build_all
     from benchmark.train.trainer import Trainer
 
     cells = [toy.cell(kind(), 0, short) for kind in (toy.Default, toy.Mask)]
-    trainer = Trainer([Built(cell, build(cell)) for cell in cells], Mode.parse("stack:2"), "cpu")
+    trainer = Trainer(build_all(cells)[0], Mode.parse("stack:2"), "cpu")
     before = {name: value.clone() for name, value in trainer.layout.split(trainer.parameters).items()}
     trainer.run(lambda *_: None)
     name = "blocks.0.attention.prior"
