@@ -54,9 +54,10 @@ def check_names(returned: Collection[str], declared: Collection[str]) -> None:
 
     One of the curve may be of a sample, `name@size`; those of averaged parameters are `ema_name`. Raises PluginError.
     """
+    stems = {name.partition("@")[0] for name in declared}
     for name in returned:
         stem = name.partition("@")[0]
-        if not {stem, stem.removeprefix("ema_")} & set(declared):
+        if not {stem, stem.removeprefix("ema_")} & stems:
             raise PluginError(
                 f"metric {name!r} is returned but not declared by metrics() ({', '.join(declared)}); "
                 "declare it with its direction, or leave it out"

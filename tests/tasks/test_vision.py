@@ -13,7 +13,7 @@ from benchmark.identity import cell_id
 from benchmark.records import CurvePoint
 from benchmark.spec.load import load_experiment
 from benchmark.train import optim
-from benchmark.train.build import Built, build
+from benchmark.train.build import build_all
 from benchmark.train.layout import Layout
 from benchmark.train.mode import ALONE, Mode
 from benchmark.train.schedule import learning_rates
@@ -221,7 +221,7 @@ def test_the_average_follows_its_formula():
     """average ← d · average + (1 − d) · parameters after each step, from the parameters at the start."""
     task = digits(optimizer={"ema_decay": 0.75})
     item = cell(task)
-    trainer = Trainer([Built(item, build(item))], ALONE, "cpu")
+    trainer = Trainer(build_all([item])[0], ALONE, "cpu")
     average = trainer.parameters.clone()
     step = trainer.prepare()
     for _ in range(3):
