@@ -25,7 +25,7 @@ from benchmark.cell import Cell
 from benchmark.parameters import Budget
 from benchmark.plan import load_experiment
 from benchmark.task import Examples, Task
-from benchmark.train.build import Built, build
+from benchmark.train.build import build_all
 from benchmark.train.mode import Mode
 from benchmark.train.trainer import Trainer
 
@@ -81,7 +81,7 @@ def plain_loop(cell: Cell, examples: Examples) -> Callable[[int], None]:
 
 def product(cell: Cell, mode: Mode) -> Callable[[int], None]:
     """The engine's own step, one cell."""
-    trainer = Trainer([Built(cell, build(cell))], mode, "cpu")
+    trainer = Trainer(build_all([cell])[0], mode, "cpu")
     step = trainer.prepare()
     return lambda steps: trainer.repeat(step, steps)
 
