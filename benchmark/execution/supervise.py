@@ -7,9 +7,11 @@ goes into halves at once. A single cell that still does not come back is recorde
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import BenchError, ExitCode
@@ -18,7 +20,8 @@ from benchmark.execution.devices import gpu_slot
 from benchmark.execution.job import Ended, Job, Outcome
 from benchmark.execution.process import POOL, DeathError, Place, StoppedError, TimeLimitError
 from benchmark.execution.stopping import STOPPING
-from benchmark.store import Heartbeat, Store, new_attempt_id
+from benchmark.store import Heartbeat, Layout, Store, new_attempt_id
+from benchmark.store.claims import Arrivals
 from benchmark.wording import placed_reason
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ def supervise(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> Outcom
     try:
         ended = train_parts(store, job, mine, stopped) if job.cells else []
     finally:
+        store.release(job.run_id, job.stack_id, job.cell_ids)
         store.end_beat(job.run_id, job.stack_id)
     return Outcome(job.stack_id, tuple(ended), elsewhere, already, stopped())
 
@@ -153,30 +157,20 @@ def decide_shape(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> dic
 
 
 def claim(store: Store, job: Job) -> tuple[Job, tuple[str, ...], tuple[str, ...], Heartbeat]:
-    """Take the cells nobody else has: `(job of those, finished meanwhile, being trained elsewhere, the claim)`.
-
-    A claim is a heartbeat. Of two living runs that claim a cell the earlier has it. Two may still train the same cell
-    when their clocks or their file system disagree; that costs time, never numbers.
-    """
+    """Take the cells nobody else has: `(job of those, finished meanwhile, being trained elsewhere, the heartbeat)`."""
     mine = Heartbeat(job.run_id, job.stack_id, job.task, job.cell_ids, execution=job.mode, device=job.device)
     store.beat(mine)
-    others = [beat for beat in store.heartbeats() if beat.run_id != job.run_id and beat.is_alive()]
-    taken = {id for beat in others if priority(beat) < priority(mine) for id in beat.cell_ids} & set(job.cell_ids)
-    done = set(store.finished()) & set(job.cell_ids) if job.purpose == "run" and company(store, job) else set()
+    taken = store.claim(job.run_id, job.stack_id, job.cell_ids)
+    done = arrivals(job.store, job.run_id).look() & set(job.cell_ids) if job.purpose == "run" else set()
     if taken or done:
         job = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in taken | done))
+        store.release(job.run_id, job.stack_id, done - taken)
         mine = replace(mine, cell_ids=job.cell_ids)
         store.beat(mine)
     return job, tuple(sorted(done)), tuple(sorted(taken - done)), mine
 
 
-def company(store: Store, job: Job) -> bool:
-    """Whether another run was alive at any time since this one began; if not, nobody can have finished its cells."""
-    runs = store.runs()
-    began = next((run.started_at for run in runs if run.run_id == job.run_id), "")
-    return any(run.run_id != job.run_id and (run.is_alive() or (run.ended_at or "") >= began) for run in runs)
-
-
-def priority(beat: Heartbeat) -> tuple[float, str]:
-    """Who claimed first; by run id when at the same moment."""
-    return beat.started_at, beat.run_id
+@functools.lru_cache(maxsize=8)
+def arrivals(store: str, run_id: str) -> Arrivals:
+    """What this process knows of what other runs finish."""
+    return Arrivals(Layout(Path(store)), run_id)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import StoreError
-from benchmark.store.layout import SAFE_ID, Layout, host, process_start, read_json, sweep, write_json
+from benchmark.store.layout import SAFE_ID, Layout, host, process_start, read_json, sweep, temporary, write_json
 from benchmark.store.runs import lives
 
 SILENCE = 600.0
@@ -64,8 +64,14 @@ def remove(layout: Layout, run_id: str, stack_id: str) -> None:
 
 def load(layout: Layout) -> list[Heartbeat]:
     """All heartbeats, dead ones included, by run and start."""
-    found = [beat for path in layout.running.glob("*/*.json") if (beat := _heartbeat(path)) is not None]
+    found = [beat for path in layout.running.glob("*/*.json") if (beat := _heartbeat(layout, path)) is not None]
     return sorted(found, key=lambda beat: (beat.run_id, beat.started_at, beat.stack_id))
+
+
+def lives_stack(layout: Layout, run_id: str, stack_id: str) -> bool:
+    """Whether somebody is training that stack."""
+    beat = _heartbeat(layout, layout.running / run_id / f"{stack_id}.json")
+    return beat is not None and beat.is_alive()
 
 
 def sweep_dead(layout: Layout) -> list[Heartbeat]:
@@ -87,11 +93,27 @@ def _path(layout: Layout, run_id: str, stack_id: str) -> Path:
     return layout.running / run_id / f"{stack_id}.json"
 
 
-def _heartbeat(path: Path) -> Heartbeat | None:
+def _heartbeat(layout: Layout, path: Path) -> Heartbeat | None:
     value: Any = read_json(path)
     known = {item.name for item in fields(Heartbeat)}
     if not isinstance(value, dict) or not {"run_id", "stack_id"} <= set(value):
         return None
     values = {key: item for key, item in value.items() if key in known}
     values["cell_ids"] = tuple(values.get("cell_ids") or ())
+    if values.get("host") != host():
+        with suppress(OSError):
+            values["beaten_at"] = time.time() - (_file_clock(layout) - path.stat().st_mtime)
     return Heartbeat(**values)
+
+
+def _file_clock(layout: Layout) -> float:
+    """The time by which the file system dates files: another machine's clock may be hours off."""
+    probe = temporary(layout.running, "clock")
+    try:
+        probe.touch()
+        return probe.stat().st_mtime
+    except OSError:
+        return time.time()
+    finally:
+        with suppress(OSError):
+            probe.unlink()

@@ -50,6 +50,11 @@ class Layout:
         return self.root / "running"
 
     @property
+    def claims(self) -> Path:
+        """Folder with one file per cell that is being trained."""
+        return self.root / "claims"
+
+    @property
     def quarantine(self) -> Path:
         """Folder of damaged shards."""
         return self.root / "quarantine"

@@ -7,14 +7,14 @@ those. No method needs a lock, so any number of processes and machines may write
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmark.errors import StoreError
 from benchmark.records import CellRecord
-from benchmark.store import compaction, execution, heartbeats, index, runs, schema, shards, views
+from benchmark.store import claims, compaction, execution, heartbeats, index, runs, schema, shards, views
 from benchmark.store.heartbeats import Heartbeat
 from benchmark.store.layout import Layout, new_attempt_id, new_run_id
 from benchmark.store.runs import RunRecord
@@ -171,11 +171,13 @@ class Store:
 
     def _add_runs(self, con: duckdb.DuckDBPyConnection) -> None:
         con.execute(views.RUNS)
+        rows = []
         for run in self.runs():
             texts = [json.dumps(value, default=str) for value in (run.counts, run.environment, run.spec)]
             row: list[Any] = [run.run_id, run.experiment, run.profile, run.status, run.started_at, run.ended_at]
-            row += [len(run.cell_ids), json.dumps(run.argv), run.host, *texts, run.source]
-            con.execute(f"insert into runs values ({', '.join('?' * len(row))})", row)
+            rows.append([*row, len(run.cell_ids), json.dumps(run.argv), run.host, *texts, run.source])
+        if rows:
+            con.executemany(f"insert into runs values ({', '.join('?' * len(rows[0]))})", rows)
 
     def _add_info(self, con: duckdb.DuckDBPyConnection, state: str, found: Scan) -> None:
         con.execute(views.INFO)
@@ -203,8 +205,18 @@ class Store:
         return heartbeats.load(self.layout)
 
     def sweep_heartbeats(self) -> list[Heartbeat]:
-        """Remove heartbeats of dead processes; returns them."""
-        return heartbeats.sweep_dead(self.layout)
+        """Remove heartbeats of dead processes, and their claims; returns the heartbeats."""
+        dead = heartbeats.sweep_dead(self.layout)
+        claims.sweep(self.layout)
+        return dead
+
+    def claim(self, run_id: str, stack_id: str, cells: Collection[str]) -> set[str]:
+        """Claim cells for a stack that has a heartbeat; returns those that others are training."""
+        return claims.take(self.layout, (run_id, stack_id), cells)
+
+    def release(self, run_id: str, stack_id: str, cells: Iterable[str]) -> None:
+        """Give a stack's claims back."""
+        claims.release(self.layout, (run_id, stack_id), cells)
 
     # --- execution modes ---------------------------------------------------------------------------------------
 

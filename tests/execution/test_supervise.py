@@ -144,24 +144,32 @@ def other_beat(cells, age):
 def test_cells_that_another_living_run_trains_are_left_to_it(toy_cells, toy_job):
     cells = toy_cells(4)
     job = toy_job(cells)
-    Store(job.store).beat(other_beat(cells[:2], age=10))
+    claimed_by_another(job, cells[:2])
     mine, already, elsewhere, _ = claim(Store(job.store), job)
     assert set(elsewhere) == {cell.id for cell in cells[:2]}
     assert mine.cell_ids == tuple(cell.id for cell in cells[2:])
     assert not already
 
 
-def test_the_earlier_claim_wins(toy_cells, toy_job):
+def claimed_by_another(job, cells, **changes):
+    """Another run's claim of some cells, made before."""
+    beat = dataclasses.replace(other_beat(cells, age=10), **changes)
+    Store(job.store).beat(beat)
+    assert not Store(job.store).claim(beat.run_id, beat.stack_id, beat.cell_ids)
+
+
+def test_the_earlier_claim_wins_whatever_a_clock_says(toy_cells, toy_job):
     cells = toy_cells(2)
     job = toy_job(cells)
-    Store(job.store).beat(other_beat(cells, age=-10))
-    assert claim(Store(job.store), job)[0].cell_ids == job.cell_ids
+    claim(Store(job.store), job)
+    Store(job.store).beat(other_beat(cells, age=10))
+    assert Store(job.store).claim("other-run", "0", job.cell_ids) == set(job.cell_ids)
 
 
 def test_a_dead_run_claims_nothing(toy_cells, toy_job):
     cells = toy_cells(2)
     job = toy_job(cells)
-    Store(job.store).beat(dataclasses.replace(other_beat(cells, age=10), pid=2**22 + 1, process_start=1.0))
+    claimed_by_another(job, cells, pid=2**22 + 1, process_start=1.0)
     assert claim(Store(job.store), job)[0].cell_ids == job.cell_ids
 
 

@@ -31,7 +31,7 @@ def test_a_run_comes_back_as_it_was(store):
     store.save_run(replace(run, status="complete", ended_at=now()))
     (ended,) = store.runs()
     assert ended.status == "complete"
-    assert [path.suffix for path in store.layout.runs.iterdir()] == [".json"]
+    assert {path.suffix for path in store.layout.runs.rglob("*") if path.is_file()} == {".json", ".txt"}  # no drafts
 
 
 def test_runs_are_listed_oldest_first(store):
@@ -89,7 +89,9 @@ def test_heartbeats_of_dead_processes_are_swept_and_others_stay(store):
     store.beat(Heartbeat("r", "mine"))
     store.beat(Heartbeat("r", "dead", pid=pid, process_start=started))
     store.beat(Heartbeat("r", "away", host="elsewhere", pid=pid))
-    store.beat(Heartbeat("r", "silent", host="elsewhere", beaten_at=time.time() - heartbeats.SILENCE - 1))
+    store.beat(Heartbeat("r", "silent", host="elsewhere"))
+    path, long_ago = store.layout.running / "r" / "silent.json", time.time() - heartbeats.SILENCE - 5
+    os.utime(path, (long_ago, long_ago))
     assert {beat.stack_id for beat in store.sweep_heartbeats()} == {"dead", "silent"}
     assert {beat.stack_id for beat in store.heartbeats()} == {"mine", "away"}
 
