@@ -22,7 +22,8 @@ from benchmark.errors import ExitCode, UsageError
 def command(name: str, plugin: tuple[Path, ...], store: Path, as_json: bool) -> ExitCode:
     """Show the task, initializer or spec NAME: its file, what it resolves to, its metrics, where it comes from.
 
-    NAME may also be a cell id of the store, or its first characters. Ends with 2 when its file has problems.
+    NAME may also be a spec file, or a cell id of the store (its first characters are enough). Ends with 2 when the file
+    has problems.
     """
     found, known = details(name, plugin)
     found = found or cells(name, store)
@@ -47,11 +48,15 @@ def command(name: str, plugin: tuple[Path, ...], store: Path, as_json: bool) -> 
 def details(name: str, plugins: tuple[Path, ...]) -> tuple[list[dict[str, Any]], list[str]]:
     """Everything of that name (a task and an initialiser may share one), and all names."""
     from benchmark.registry import Registry
-    from benchmark.spec.catalog import FOLDERS, Catalog
+    from benchmark.spec.catalog import FOLDERS, Catalog, SpecFile, first_key
     from benchmark.spec.overview import detail
 
     registry = Registry.discover()
     add_plugins(registry, plugins)
+    path = Path(name)
+    if path.is_file() and (declared := first_key(path)):
+        only = Catalog([SpecFile(*declared, path)])
+        return [one for one in [detail(*declared, registry, only)] if one], []
     catalog = Catalog.discover(file.path for file in registry.plugin_files)
     wanted = name if catalog.get("experiment", name) else Path(name).stem
     found = [one for kind in FOLDERS if (one := detail(kind, wanted, registry, catalog)) is not None]

@@ -43,8 +43,12 @@ class Profile(Parameters):
 
 
 def default_path() -> Path:
-    """`initbench.yaml` in the user's configuration folder (XDG)."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "initbench.yaml"
+    """`initbench.yaml` in the user's configuration folder (XDG); where a user has no home, nothing is."""
+    path = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config") / "initbench.yaml"
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
 
 
 def load_profile(path: Path | None) -> tuple[dict[str, Any], dict[str, Any]]:

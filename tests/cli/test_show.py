@@ -98,3 +98,13 @@ def test_a_forgotten_plugin_is_guessed(capsys, tmp_path):
     code, _, err = run(capsys, "mine")
     assert code == 2
     assert "'mine'; my own.py registers it: add --plugin 'my own.py'" in err
+
+
+def test_a_file_is_shown_by_its_path_and_what_is_wrong_with_it(capsys, tmp_path):
+    (tmp_path / "mine.yaml").write_text("experiment: other\ntasks: [sized]\ninitializers: [plain\n")
+    code, out, err = run(capsys, "mine.yaml")
+    assert code == 2
+    assert "mine.yaml:4:1: not valid YAML" in out + err
+    (tmp_path / "mine.yaml").write_text("experiment: other\ntitle: A grid\ntasks: [sized]\ninitializers: [plain]\n")
+    code, out, _ = run(capsys, "mine.yaml")
+    assert (code, out.splitlines()[0]) == (0, "experiment other — A grid")

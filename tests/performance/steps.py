@@ -25,7 +25,7 @@ from benchmark.cell import Cell
 from benchmark.parameters import Budget
 from benchmark.plan import load_experiment
 from benchmark.task import Examples, Task
-from benchmark.train.build import build_all
+from benchmark.train.build import build, build_all
 from benchmark.train.mode import Mode
 from benchmark.train.trainer import Trainer
 
