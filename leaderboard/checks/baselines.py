@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
-from leaderboard.checks.evidence import Number, fold, key_of, relate
+from leaderboard.checks.evidence import Evidence, Number, fold, key_of, relate
 from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import Interval, Reported, exactly, parse
+from leaderboard.checks.pairs import are_apart
 from leaderboard.claims.model import Delta, Rounding
-
-if TYPE_CHECKING:
-    from leaderboard.checks.evidence import Evidence
 
 SAMPLE = 12
 """Differences of a pool that nominate rows as a fixed baseline."""
@@ -377,7 +374,7 @@ def named_rows(evidence: Evidence, number: Number, stated: Delta) -> list[Number
     wanted = (fold(stated.task) or key[0], key[1], fold(stated.baseline) or key[2])
     found = [n for n in evidence.by_key.get(wanted, ()) if n is not number and not relate(n.scope, number.scope).differ]
     same = [n for n in found if n.claim.where.table == number.claim.where.table]
-    return same or [n for n in found if not evidence.are_apart(n, number)]
+    return same or [n for n in found if not are_apart(evidence, n, number)]
 
 
 def _only_named(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:

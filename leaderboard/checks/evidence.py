@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 from leaderboard.checks.measures import group_of, role_of
 from leaderboard.checks.numbers import Interval, Reported, parse
-from leaderboard.claims.model import Claim, ClaimSet, Delta, Rounding, Scope
+from leaderboard.claims.model import Claim, ClaimSet, Rounding, Scope
 
-if TYPE_CHECKING:
-    from leaderboard.checks.baselines import Judgement
-
+T = TypeVar("T")
 Key = tuple[str, str, str]
 """Task, metric and method, folded to lower case."""
 
@@ -45,7 +43,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Scopes:
     """How two scopes stand to each other."""
 
     differ: tuple[str, ...]
@@ -56,21 +54,6 @@ class Relation:
     """Those of the unknown ones that neither states."""
 
 
-@dataclass(slots=True)
-class Shared:
-    """Cells that two tables have in common."""
-
-    cells: int = 0
-    differing: int = 0
-    results: set[tuple[str, str]] = field(default_factory=set)
-    """Task and method of those that differ."""
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether most of them differ: then the tables were made under different conditions, stated or not."""
-        return len(self.results) > 1 and self.differing * 2 > self.cells
-
-
 class Evidence:
     """A claim set and its indices; built once per run and shared by all checks."""
 
@@ -78,6 +61,7 @@ class Evidence:
         self.set = claims
         self.numbers: list[Number] = []
         self.unreadable: list[Claim] = []
+        self._known: dict[Any, Any] = {}
         self._digits: dict[tuple[str, str, str], dict[tuple[int, int], list[Number]]] = {}
         self._roles: dict[tuple[str | None, str | None], str] = {}
         for claim in claims.claims:
@@ -196,24 +180,12 @@ class Evidence:
                 found[n.reported.mantissa, n.reported.decimals].append(n)
         return self._digits[heading]
 
-    @cached_property
-    def judgements(self) -> dict[tuple[Number, Delta], Judgement]:
-        """What their neighbours say of the differences whose baseline is not named."""
-        from leaderboard.checks.baselines import survey
-
-        return survey(self)
-
-    @cached_property
-    def shared(self) -> dict[frozenset[str], Shared]:
-        """Two tables → how many cells they share and in how many of these they differ."""
-        from leaderboard.checks.published.duplicates import shared_cells
-
-        return shared_cells(self)
-
-    def are_apart(self, a: Number, b: Number) -> bool:
-        """Whether two numbers stand in tables that disagree in most of what they share, so in another condition."""
-        shared = self.shared.get(frozenset((a.claim.where.table, b.claim.where.table)))
-        return shared is not None and shared.is_apart
+    def once(self, function: Callable[[Evidence], T]) -> T:
+        """What a function says of this evidence, asked only once."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        found: T = self._known[function]
+        return found
 
     @cached_property
     def groups(self) -> dict[str, dict[str, list[Number]]]:
@@ -265,7 +237,7 @@ def key_of(scope: Scope) -> Key | None:
     return fold(scope.task), fold(scope.metric), fold(scope.method)
 
 
-def relate(a: Scope, b: Scope) -> Relation:
+def relate(a: Scope, b: Scope) -> Scopes:
     """Compare the fields beyond the key; where the budget is unknown nothing can be called impossible."""
     differ: list[str] = []
     unknown: list[str] = []
@@ -282,7 +254,7 @@ def relate(a: Scope, b: Scope) -> Relation:
         elif name == "budget":
             unknown.append(name)
             neither.append(name)
-    return Relation(tuple(differ), tuple(unknown), tuple(neither))
+    return Scopes(tuple(differ), tuple(unknown), tuple(neither))
 
 
 def _is_within(a: str, b: str) -> bool:

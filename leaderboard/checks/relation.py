@@ -201,9 +201,10 @@ class Case:
         nearest = more.pop("nearest", None)
         if nearest is None:
             nearest = (show(middle, digits),) if relation.sign == "=" else ()
+        cells = more.pop("cells", tuple(term.cell for term in (of or self).terms))
         return reported_as(
             verdict, policy,
-            Finding(message or said, tuple(term.cell for term in (of or self).terms), arithmetic + beside,
+            Finding(message or said, cells, arithmetic + beside,
                     tuple(explanations), more.pop("pattern", relation.pattern), severity, nearest=nearest, **more),
         )  # fmt: skip
 

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import combinations
 
 from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
@@ -84,7 +83,6 @@ def mean(spans: Sequence[Interval], weights: Sequence[Fraction] | None = None) -
     return weighted_sum(list(spans), shares).scale(1 / sum(shares, Fraction(0)))
 
 
-@lru_cache(maxsize=1)  # two checks ask, one after the other
 def averages(evidence: Evidence) -> tuple[Average, ...]:
     """Averages by role, by heading, and means of listed runs."""
     return tuple(_averages(evidence))

@@ -16,8 +16,8 @@ import pytest
 from leaderboard.checks.baselines import agrees, quotient
 from leaderboard.checks.finding import Severity
 from leaderboard.checks.numbers import Reported, exactly, parse, show
+from leaderboard.checks.pairs import meet
 from leaderboard.checks.published.counts import possible
-from leaderboard.checks.published.duplicates import meet
 from leaderboard.checks.relation import bare
 from leaderboard.checks.relations import f_measure, harmonic, identity
 from leaderboard.checks.runner import check_claims

@@ -15,8 +15,8 @@ import pytest
 from leaderboard.checks.baselines import agrees
 from leaderboard.checks.finding import Verdict
 from leaderboard.checks.numbers import Reported
+from leaderboard.checks.pairs import meet
 from leaderboard.checks.published.counts import grim_power, possible
-from leaderboard.checks.published.duplicates import meet
 from leaderboard.checks.registry import find
 from leaderboard.checks.relation import bare, judge
 from leaderboard.checks.relations import identity

@@ -27,7 +27,7 @@ def _is_in_range(average: Average) -> bool:
 @check("AVG-RANGE")
 def average_range(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """An average outside the range of its parts."""
-    for average in averages(evidence):
+    for average in evidence.once(averages):
         if len(average.parts) < 2:
             tally.skip("one part only")
         elif _is_in_range(average):
@@ -64,7 +64,7 @@ def _beside(average: Average) -> str:
 def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """An average that its parts do not give."""
     untold: dict[tuple[str, str], list[Average]] = {}
-    for entry in averages(evidence):
+    for entry in evidence.once(averages):
         verdict, policy = entry.case.judge() if not entry.holds else (Verdict.PASS, entry.whole.claim.rounding)
         if entry.title == UNTOLD:
             where = entry.whole.claim.where

@@ -7,12 +7,11 @@ from fractions import Fraction
 from functools import partial
 
 from leaderboard.checks.evidence import Evidence, Number
-from leaderboard.checks.explain import slip
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
 from leaderboard.checks.measures import family
 from leaderboard.checks.numbers import Interval, Reported, parse, show
 from leaderboard.checks.registry import check
-from leaderboard.checks.verdicts import judge, report
+from leaderboard.checks.relation import Case, Relation, Term, judge, reported_as, slip
 from leaderboard.claims.model import Rounding
 
 ROUND_SIZES = (100, 500, 1000, 2000, 5000, 10000)
@@ -82,22 +81,19 @@ def _no_count(
     nearest = tuple(show(Fraction(k * scale, total), max(reported.decimals, 0)) for k in (below, below + 1))
     unit = " %" if percent else ""
     others = [size for size in ROUND_SIZES if size != total and possible(reported, percent, size)]
-    return report(
-        "GRIM-ACC",
-        Severity.WARNING,
-        verdict,
-        policy,
+    found = Finding(
         f"{reported.text}{unit} of {total} items is no whole count (nearest {' and '.join(nearest)})",
-        [cell(number.claim)],
+        (cell(number.claim),),
         f"{reported.text} × {total} / {scale} = {show(count)}; power {show(power * 100, 0)} %",
-        [
+        (
             Explanation("another number of items", f"fits {', '.join(map(str, others))}", bool(others)),
             Explanation("a mean over classes or batches instead of items", "", True),
             slip("value", reported, lambda other: possible(other, percent, total)),
-        ],
+        ),
+        f"no whole counts of {total} items",
         nearest=nearest,
-        pattern=f"no whole counts of {total} items",
     )
+    return reported_as(verdict, policy, found)
 
 
 @check("DEBIT-SE")
@@ -107,29 +103,37 @@ def debit(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         spread, items = number.claim.spread, number.claim.items
         if spread is None or spread.kind != "se" or not is_count(number):
             continue
-        if items is None or items < 2:
-            tally.skip(NO_ITEMS)
-            continue
         error = parse(spread.printed, number.claim.rounding)
-        if error is None:
-            tally.skip("the error is no number")
+        if items is None or items < 2 or error is None:
+            tally.skip(NO_ITEMS if error else "the error is no number")
             continue
-        verdict, policy = judge(partial(is_binomial, number, error), number.claim.rounding)
+        one = Fraction(100 if number.claim.unit == "percent" else 1)
+
+        def implied(p: Interval, one: Fraction = one, items: int = items) -> Interval:
+            return binomial_error(p.clip(0, one).scale(1 / one), items).scale(one)
+
+        relation = Relation(
+            "standard errors that are not binomial", f"√({{0}} × ({one} − {{0}}) / {items - 1})", implied,
+            severity=Severity.WARNING,
+        )  # fmt: skip
+        told = cell(number.claim)
+        tested = Case(relation, Term("error", error, told), (Term("value", number.reported, told),))
+        verdict, policy = tested.judge()
         if verdict is Verdict.PASS:
             tally.ok()
-        else:
-            yield _other_error(number, error, items, verdict, policy)
-
-
-def is_binomial(number: Number, error: Reported, policy: Rounding | None = None) -> bool:
-    """Whether the error can be the binomial one of its accuracy."""
-    implied = binomial_error(number.fraction(policy).clip(0, 1), number.claim.items or 2)
-    return implied.meets(error.interval(policy).scale(unit_of(number)))
-
-
-def unit_of(number: Number) -> Fraction:
-    """One hundredth for percentages."""
-    return Fraction(1, 100) if number.claim.unit == "percent" else Fraction(1)
+            continue
+        wide, p = tested.implied().scale(Fraction(196, 100)), number.fraction().clip(0, 1)
+        per_item = Interval(p.lo * (1 - p.lo), p.hi * (1 - p.hi)).sqrt().scale(one) if p.hi <= Fraction(1, 2) else None
+        others = [
+            Explanation("the sd over items", "", per_item is not None and per_item.meets(error.interval())),
+            Explanation("half of a 95 % interval", f"about {show(wide.lo, 4)}", wide.meets(error.interval())),
+            Explanation("a bootstrap or clustered error", "may lie on either side", True),
+        ]
+        middle = show(tested.middle, max(error.decimals, 0))
+        yield tested.finding(
+            verdict, policy, [*others, *tested.slips()], cells=(told,),
+            message=f"± {error.text} beside {number.reported.text} on {items} items; binomial would be {middle}",
+        )  # fmt: skip
 
 
 def binomial_error(p: Interval, items: int) -> Interval:
@@ -137,36 +141,6 @@ def binomial_error(p: Interval, items: int) -> Interval:
     ends = [p.lo * (1 - p.lo), p.hi * (1 - p.hi)]
     top = Fraction(1, 4) if Fraction(1, 2) in p else max(ends)
     return Interval(min(ends), top).scale(Fraction(1, items - 1)).sqrt()
-
-
-def _other_error(number: Number, error: Reported, items: int, verdict: Verdict, policy: Rounding) -> Finding:
-    scale = unit_of(number)
-    implied = binomial_error(number.fraction().clip(0, 1), items).scale(1 / scale)
-    digits = max(error.decimals, 0)
-    p = number.fraction().clip(0, 1)
-    halves = binomial_error(p, items).scale(Fraction(196, 100) / scale)
-    per_item = Interval(p.lo * (1 - p.lo), p.hi * (1 - p.hi)) if p.hi <= Fraction(1, 2) else None
-    explanations = [
-        Explanation("half of a 95 % interval", f"about {show(halves.lo, digits)}", halves.meets(error.interval())),
-        slip("error", error, lambda other: implied.meets(other.interval())),
-        Explanation("a bootstrap or clustered error", "may lie on either side", True),
-    ]
-    if per_item is not None:
-        spread = per_item.sqrt().scale(1 / scale)
-        explanations.insert(0, Explanation("the sd over items", "", spread.meets(error.interval())))
-    return report(
-        "DEBIT-SE",
-        Severity.WARNING,
-        verdict,
-        policy,
-        f"± {error.text} beside {number.reported.text} on {items} items; binomial would be {show(implied.lo, digits)}",
-        [cell(number.claim)],
-        f"√(p (1 − p) / {items - 1}) is in [{float(implied.lo):.6g}, {float(implied.hi):.6g}]; printed {error.text} "
-        f"stands for {error.interval()}",
-        explanations,
-        nearest=(show(implied.lo, digits),),
-        pattern="standard errors that are not binomial",
-    )
 
 
 @check("GRIMMER-SEED")
@@ -226,20 +200,20 @@ def _infeasible(number: Number, sd: Reported, items: int, n: int, verdict: Verdi
     near = [text for step in (-1, 1, -2, 2) if (other := parse(text := sd.moved(step), sd.rounding)) is not None
             and any(feasible(number, other, ddof) for ddof in (0, 1))]  # fmt: skip
     sums = whole_counts(number.reported, percent, items * n)
-    return report(
-        "GRIMMER-SEED",
-        Severity.WARNING,
-        verdict,
-        policy,
+    told = f"the mean itself is no whole count of {items * n}"
+    if sums.start < sums.stop:
+        told = (
+            f"K from {sums.start} to {sums.stop - 1}; no whole Q ≡ K (mod 2) in (n − ddof)(s ± h)²(N / 100)² + K² / n"
+        )
+    found = Finding(
         f"{number.reported.text} ± {sd.text} over {n} runs of {items} items comes from no whole counts",
-        [cell(number.claim)],
-        f"K from {sums.start} to {sums.stop - 1}; no whole Q ≡ K (mod 2) in (n − ddof)(s ± h)²(N / 100)² + K² / n"
-        if sums.start < sums.stop
-        else f"the mean itself is no whole count of {items * n}",
-        [
+        (cell(number.claim),),
+        told,
+        (
             Explanation("runs on different numbers of items", "", True),
             slip("sd", sd, lambda other: any(feasible(number, other, ddof) for ddof in (0, 1))),
-        ],
+        ),
+        "mean and sd of no whole counts",
         nearest=tuple(near),
-        pattern="mean and sd of no whole counts",
     )
+    return reported_as(verdict, policy, found)

@@ -16,12 +16,14 @@ from leaderboard.checks.baselines import (
     quotient,
     relative,
     rivals,
+    survey,
     taken,
 )
 from leaderboard.checks.evidence import Evidence, Number, key_of, relate
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
 from leaderboard.checks.measures import group_of
 from leaderboard.checks.numbers import Reported, parse, show
+from leaderboard.checks.pairs import are_apart
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import Case, Relation, Term, difference, judge
 from leaderboard.claims.model import Delta, Rounding
@@ -37,7 +39,7 @@ MANY = 200
 def delta(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A printed difference that its values do not give."""
     for number, stated, printed in printed_differences(evidence, tally, wanted=False):
-        judgement = evidence.judgements.get((number, stated))
+        judgement = evidence.once(survey).get((number, stated))
         if not stated.is_unnamed:
             yield from _against(evidence, number, named_rows(evidence, number, stated), printed, tally)
         elif judgement is not None and not judgement.holds:
@@ -69,7 +71,7 @@ def baselines(evidence: Evidence, number: Number, stated: Delta) -> list[Number]
     """
     if not stated.is_unnamed:
         return named_rows(evidence, number, stated)
-    judgement = evidence.judgements.get((number, stated))
+    judgement = evidence.once(survey).get((number, stated))
     if judgement is not None:
         return [judgement.base] if judgement.holds else []
     fitting = fitting_rows(evidence, number, stated)
@@ -162,7 +164,7 @@ def _twins(evidence: Evidence, number: Number) -> list[Number]:
     key = key_of(number.scope)
     same = evidence.by_key.get(key, []) if key else []
     others = [n for n in same if n.claim.where.table != number.claim.where.table]
-    return [n for n in others if not relate(n.scope, number.scope).differ and not evidence.are_apart(n, number)]
+    return [n for n in others if not relate(n.scope, number.scope).differ and not are_apart(evidence, n, number)]
 
 
 def _wrong(
@@ -311,7 +313,7 @@ def _as_percent(a: Reported, b: Reported, d: Reported) -> bool:
 def ratio(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A relative improvement over the wrong denominator."""
     for number, stated, printed in printed_differences(evidence, tally, wanted=True):
-        judgement = evidence.judgements.get((number, stated))
+        judgement = evidence.once(survey).get((number, stated))
         if judgement is not None and not judgement.holds:
             yield _breaks(evidence, judgement)
         elif judgement is not None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.explain import difference
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, cell
 from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import parse, show
+from leaderboard.checks.published.differences import baselines
 from leaderboard.checks.registry import check
+from leaderboard.checks.relation import difference
 from leaderboard.claims.model import Claim, TextClaim
 
 LEVEL = 0.95
@@ -62,8 +63,6 @@ def compared(evidence: Evidence, text: TextClaim) -> Iterator[tuple[Number, Numb
 
 
 def _printed(evidence: Evidence) -> Iterator[tuple[Number, Number, str]]:
-    from leaderboard.checks.published.differences import baselines
-
     for number in evidence.numbers:
         for stated in number.claim.differences:
             if stated.task is None:

@@ -4,140 +4,96 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 from leaderboard.checks.evidence import Evidence, Number
-from leaderboard.checks.explain import slip
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell, ranked
 from leaderboard.checks.measures import bounds
-from leaderboard.checks.numbers import Interval, Reported, parse, show
+from leaderboard.checks.numbers import Interval, Reported, exactly, parse, show
+from leaderboard.checks.published.identities import held
 from leaderboard.checks.registry import check
-from leaderboard.checks.verdicts import judge, report
-from leaderboard.claims.model import Claim, Rounding
+from leaderboard.checks.relation import Case, Relation, Term
+from leaderboard.claims.model import Claim
 
 
-@dataclass(frozen=True)
-class Kind:
-    """One reading of a number after ±, recomputed from the runs."""
-
-    name: str
-    span: Interval
-
-
-def kinds(runs: list[Reported]) -> list[Kind]:
-    """Every reading of the spread of these runs.
+def kinds(runs: list[Reported]) -> dict[str, Interval]:
+    """Every reading of the spread of these runs, by name.
 
     An sd moves by at most ‖e‖ / √(n − ddof) when the runs move by e (it is a norm of the centred runs), so half-widths
     h bound it by h √(n / (n − ddof)).
     """
-    n = len(runs)
-    values = [run.value for run in runs]
+    n, values = len(runs), [run.value for run in runs]
     middle = sum(values, Fraction(0)) / n
     squares = sum(((value - middle) ** 2 for value in values), Fraction(0))
     half = max((run.interval().hi - run.interval().lo) / 2 for run in runs)
-    found = []
-    for ddof, name in ((1, "sd (ddof 1)"), (0, "sd (ddof 0)")):
-        root = Interval(squares / (n - ddof), squares / (n - ddof)).sqrt()
-        slack = (Interval(Fraction(n, n - ddof), Fraction(n, n - ddof)).sqrt()).hi * half
+    found: dict[str, Interval] = {}
+    for ddof in (1, 0):
+        root, slack = exactly(squares / (n - ddof)).sqrt(), exactly(Fraction(n, n - ddof)).sqrt().hi * half
         span = Interval(max(root.lo - slack, Fraction(0)), root.hi + slack)
-        found += [Kind(name, span), Kind(f"variance (ddof {ddof})", span.square())]
+        found |= {f"sd (ddof {ddof})": span, f"variance (ddof {ddof})": span.square()}
         if ddof == 1:
-            found.insert(2, Kind("standard error", span.scale(1 / Interval(Fraction(n), Fraction(n)).sqrt().lo)))
+            found["standard error"] = span.scale(1 / exactly(n).sqrt().lo)
     span = Interval(max(values) - min(values) - 2 * half, max(values) - min(values) + 2 * half)
-    return [*found, Kind("half the range", span.scale(Fraction(1, 2))), Kind("the range", span)]
+    return {**found, "half the range": span.scale(Fraction(1, 2)), "the range": span}
+
+
+STATED = {
+    ("sd", 1): ("sd (ddof 1)",), ("sd", 0): ("sd (ddof 0)",), ("sd", None): ("sd (ddof 1)",),
+    ("unknown", None): ("sd (ddof 1)",), ("se", None): ("standard error",),
+    ("minmax", None): ("half the range", "the range"),
+}  # fmt: skip
+"""What a source says of its spread → the kinds that it may be."""
+
+
+def spread_of(number: Number) -> Reported | None:
+    """The number after ±."""
+    spread = number.claim.spread
+    return parse(spread.printed, number.claim.rounding) if spread else None
 
 
 @check("SD-KIND")
 def sd_kind(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A spread of another kind than stated."""
     for number in evidence.numbers:
-        spread = number.claim.spread
-        printed = parse(spread.printed, number.claim.rounding) if spread else None
-        runs = [parse(text, number.claim.rounding) for text in number.claim.values]
-        readable = [run for run in runs if run is not None]
-        if spread is None or printed is None or len(readable) < 2 or len(readable) != len(runs):
+        spread, printed = number.claim.spread, spread_of(number)
+        runs = [run for text in number.claim.values if (run := parse(text, number.claim.rounding)) is not None]
+        if spread is None or printed is None or len(runs) < 2 or len(runs) != len(number.claim.values):
             continue
-        yield from _named(number, printed, readable, tally)
-    yield from _variances(evidence, tally)
-
-
-STATED = {
-    ("sd", 1): ("sd (ddof 1)",),
-    ("sd", 0): ("sd (ddof 0)",),
-    ("sd", None): ("sd (ddof 1)",),
-    ("unknown", None): ("sd (ddof 1)",),
-    ("se", None): ("standard error",),
-    ("minmax", None): ("half the range", "the range"),
-}
-
-
-def _named(number: Number, printed: Reported, runs: list[Reported], tally: Tally) -> Iterator[Finding]:
-    spread = number.claim.spread
-    if spread is None:
-        return
-    wanted = STATED.get((spread.kind, spread.ddof))
-    if wanted is None:
-        tally.skip(f"spread of kind {spread.kind}")
-        return
-    readings = kinds(runs)
-    fitting = [kind for kind in readings if kind.span.meets(printed.interval())]
-    if any(kind.name in wanted for kind in fitting):
-        tally.ok()
-        return
-    right = next(kind for kind in readings if kind.name == wanted[0])
-    what = f"is the {fitting[0].name}" if fitting else "is none of the usual spreads"
-    digits = max(printed.decimals, 0)
-    middle = show((right.span.lo + right.span.hi) / 2, digits)
-    yield report(
-        "SD-KIND",
-        Severity.WARNING,
-        Verdict.FAIL,
-        number.claim.rounding,
-        f"± {printed.text} over {len(runs)} printed runs {what}; the {right.name} is {middle}",
-        [cell(number.claim)],
-        "; ".join(f"{kind.name} in [{float(kind.span.lo):.6g}, {float(kind.span.hi):.6g}]" for kind in readings[:4])
-        + f"; printed {printed.text}",
-        [Explanation(f"it is the {kind.name}", "", kind in fitting) for kind in readings],
-        nearest=(middle,),
-        pattern="spreads of another kind",
-    )
-
-
-def _variances(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
-    """Groups that print a variance and an sd."""
-    for variance, sd in evidence.related("variance", "sd"):
-        v, s = variance.interval().clip(0, None), sd.interval().clip(0, None)
-        if s.square().meets(v):
+        if (wanted := STATED.get((spread.kind, spread.ddof))) is None:
+            tally.skip(f"spread of kind {spread.kind}")
+            continue
+        found = kinds(runs)
+        fitting = [name for name, span in found.items() if span.meets(printed.interval())]
+        if set(wanted) & set(fitting):
             tally.ok()
             continue
-        root = v.sqrt()
-        digits = max(sd.reported.decimals, 0)
-        yield report(
-            "SD-KIND",
-            Severity.WARNING,
-            Verdict.FAIL,
-            sd.claim.rounding,
-            f"sd {sd.reported.text} is not √{variance.reported.text} = {show(root.lo, digits)}",
-            [cell(variance.claim), cell(sd.claim)],
-            f"√{variance.reported.text} is in [{float(root.lo):.6g}, {float(root.hi):.6g}]; printed {sd.reported.text}",
-            [
-                Explanation(
-                    "the square was taken instead of the root",
-                    f"{variance.reported.text}² = {show(variance.reported.value**2)}",
-                    v.square().meets(s),
-                ),
-                Explanation("the same number twice", "", v.meets(s)),
-                slip("sd", sd.reported, partial(_root_of, v)),
-            ],
-            nearest=(show(root.lo, digits),),
-            pattern="sd that is no root of its variance",
+        right = found[wanted[0]]
+        what = f"is the {fitting[0]}" if fitting else "is none of the usual spreads"
+        middle = show((right.lo + right.hi) / 2, max(printed.decimals, 0))
+        told = [f"{name} in [{float(span.lo):.6g}, {float(span.hi):.6g}]" for name, span in found.items()]
+        yield Finding(
+            f"± {printed.text} over {len(runs)} printed runs {what}; the {wanted[0]} is {middle}",
+            (cell(number.claim),),
+            f"{'; '.join(told[:4])}; printed {printed.text}",
+            ranked([Explanation(f"it is the {name}", "", name in fitting) for name in found]),
+            "spreads of another kind",
+            nearest=(middle,),
         )
+    for finding in held(evidence, "SD-KIND", tally):
+        yield _squared(finding)
 
 
-def _root_of(variance: Interval, other: Reported) -> bool:
-    return other.interval().square().meets(variance)
+def _squared(finding: Finding) -> Finding:
+    """An sd beside its variance, with what else the number could be."""
+    from dataclasses import replace
+
+    sd, variance = (parse(one.printed) for one in finding.cells)
+    if sd is None or variance is None:
+        return finding
+    square = f"{variance.text}² = {show(variance.value**2)}"
+    fits = variance.interval().clip(0, None).square().meets(sd.interval())
+    told = Explanation("the square was taken instead of the root", square, fits)
+    return replace(finding, explanations=(told, *finding.explanations))
 
 
 def largest_sd(mean: Interval, low: int, high: int, n: int | None) -> Fraction:
@@ -153,46 +109,32 @@ def largest_sd(mean: Interval, low: int, high: int, n: int | None) -> Fraction:
 def sd_max(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A spread larger than the metric allows."""
     for number in evidence.numbers:
-        spread = number.claim.spread
-        low, high = bounds(number.claim)
-        printed = parse(spread.printed, number.claim.rounding) if spread else None
+        spread, printed, (low, high), n = number.claim.spread, spread_of(number), bounds(number.claim), number.claim.n
         if spread is None or printed is None or spread.kind in {"ci95", "minmax"}:
             continue
         if low is None or high is None:
             tally.skip("the metric's range is not known")
             continue
-        verdict, policy = judge(partial(_below_limit, number, printed, low, high), number.claim.rounding)
+        runs = (n or 1) if spread.kind == "se" else 1
+        formula = f"√(({high} − m)(m − {low}) n / (n − 1)){' / √n' if runs > 1 else ''}"
+
+        def limit(mean: Interval, low: int = low, high: int = high, n: int | None = n, runs: int = runs) -> Interval:
+            return exactly(largest_sd(mean, low, high, n) / runs).sqrt()
+
+        relation = Relation("spreads above their limit", formula, limit, "≤", f"m = {{0}}, n = {n or '2 or more'}")
+        target, mean = Term("±", printed, cell(number.claim)), Term("m", number.reported, cell(number.claim))
+        tested = Case(relation, target, (mean,))
+        verdict, policy = tested.judge()
         if verdict is Verdict.PASS:
             tally.ok()
             continue
-        n = number.claim.n
-        limit = float(largest_sd(number.interval(), low, high, n)) ** 0.5
-        yield report(
-            "SD-MAX",
-            Severity.ERROR if spread.kind in {"sd", "se"} else Severity.WARNING,
-            verdict,
-            policy,
-            f"± {printed.text} beside {number.reported.text}: at most {limit:.4g} is possible",
-            [cell(number.claim)],
-            f"√(({high} − m)(m − {low}) n / (n − 1)) = {limit:.6g}, n = {n or '2 or more'}, m in {number.interval()}",
-            [
-                Explanation("a variance instead of an sd", f"√{printed.text}", float(printed.value) ** 0.5 <= limit),
-                slip("spread", printed, partial(_slip_below, number, low, high)),
-            ],
-            pattern="spreads above their limit",
-        )
-
-
-def _below_limit(number: Number, printed: Reported, low: int, high: int, policy: Rounding | None = None) -> bool:
-    spread, n = number.claim.spread, number.claim.n
-    least = max(printed.interval(policy).lo, Fraction(0)) ** 2
-    if spread is not None and spread.kind == "se":
-        least *= n or 1
-    return least <= largest_sd(number.interval(policy), low, high, n)
-
-
-def _slip_below(number: Number, low: int, high: int, other: Reported) -> bool:
-    return _below_limit(number, other, low, high)
+        most = float(tested.implied().hi)
+        variance = Explanation("a variance instead of an sd", f"√{printed.text}", float(printed.value) ** 0.5 <= most)
+        yield tested.finding(
+            verdict, policy, [variance, *tested.slips()],
+            message=f"± {printed.text} beside {number.reported.text}: at most {most:.4g} is possible",
+            severity=Severity.ERROR if spread.kind in {"sd", "se"} else Severity.WARNING, cells=(cell(number.claim),),
+        )  # fmt: skip
 
 
 DETERMINISTIC = re.compile(
@@ -212,24 +154,23 @@ def says_deterministic(claim: Claim) -> bool:
 def sd_zero(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """No spread at all."""
     for number in evidence.numbers:
-        spread, claim = number.claim.spread, number.claim
-        printed = parse(spread.printed) if spread else None
+        claim, printed = number.claim, spread_of(number)
         same = len(claim.values) > 1 and len(set(claim.values)) == 1
         if says_deterministic(claim) or (not same and (printed is None or printed.mantissa != 0)):
             if printed is not None or claim.values:
-                tally.ok()
+                tally.in_range()
             continue
         runs = claim.n or len(claim.values)
         told = f"± {printed.text}" if printed is not None else "equal runs"
         yield Finding(
-            severity=Severity.WARNING if runs > 1 else Severity.INFO,
-            message=f"{told} beside {claim.printed}" + (f" over {runs} runs" if runs > 1 else ""),
-            cells=(cell(claim),),
-            arithmetic=f"every run prints as {claim.printed}",
-            explanations=(
+            f"{told} beside {claim.printed}" + (f" over {runs} runs" if runs > 1 else ""),
+            (cell(claim),),
+            f"every run prints as {claim.printed}",
+            (
                 Explanation("a deterministic method", "", True),
                 Explanation("the seed is not used", "", True),
                 Explanation("a spread below the printed digits", "", printed is not None and not same),
             ),
-            pattern="spreads of zero",
+            "spreads of zero",
+            Severity.WARNING if runs > 1 else Severity.INFO,
         )

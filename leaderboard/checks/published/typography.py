@@ -5,101 +5,183 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
 from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.explain import edit
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, cell
 from leaderboard.checks.measures import direction_of, family
 from leaderboard.checks.numbers import parse
 from leaderboard.checks.published.ranges import is_possible
 from leaderboard.checks.registry import check
+from leaderboard.checks.relation import edit
+from leaderboard.checks.wholes import kind_of
+
+Row = tuple[str, str]
+"""Table and method, folded."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Numbers that compete, at least one of them bold."""
+
+    numbers: list[Number]
+    way: str
+    """Which way is better: `max`, `min` or `unknown`."""
+
+    @property
+    def bold(self) -> list[Number]:
+        """The bold ones."""
+        return [n for n in self.numbers if n.claim.bold]
+
+    @property
+    def table(self) -> str:
+        """Their table."""
+        return self.numbers[0].claim.where.table
+
+    def best(self, way: str = "", among: list[Number] | None = None) -> Number:
+        """The best of them, or of some."""
+        pick = min if (way or self.way) == "min" else max
+        return pick(among or self.numbers, key=lambda n: n.reported.value)
+
+    def marks(self, way: str) -> bool:
+        """Whether bold is on the best in this direction."""
+        best = self.best(way).reported.value
+        return any(n.reported.value == best for n in self.bold)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether bold is on the best; where no direction is known, on either end."""
+        return any(map(self.marks, ("max", "min") if self.way == "unknown" else (self.way,)))
 
 
 @check("BOLD")
 def bold(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Bold on a cell that is not the best."""
-    columns = list(_ranked(evidence, tally))
-    references = _references(columns)
-    for reference in references.values():
-        yield _for_reference(reference)
-    for everyone, direction in columns:
-        column = [n for n in everyone if _row_of(n) not in references]
-        if len(column) < 2:
-            tally.skip("no two rows that compete")
+    for lines in gathered(_lines(evidence), lambda line: line.table):
+        known = list(_directed(evidence, lines, tally))
+        stated = says_best(evidence, lines[0].table)
+        references = {} if stated else _references(known)
+        yield from map(_for_reference, references.values())
+        for whole in known:
+            line = Line([n for n in whole.numbers if _row_of(n) not in references], whole.way)
+            if len(line.numbers) < 2:
+                tally.skip("no two rows that compete")
+            elif line.marks(line.way):  # further bold cells are taken for rows that the source does not tell apart
+                best = line.best().reported.value
+                missed = [n for n in line.numbers if n.reported.value == best and not n.claim.bold]
+                if missed:
+                    yield _missed_tie(line, missed)
+                else:
+                    tally.ok()
+            elif len({n.reported.value for n in line.bold}) > 1 and not stated:
+                tally.skip("several numbers are bold, and none is the best: bold marks something else")
+            else:
+                yield _not_best(evidence, line, stated, lines)
+
+
+def says_best(evidence: Evidence, table: str) -> bool:
+    """Whether the caption says that the best is bold."""
+    caption = fold(evidence.set.captions.get(table))
+    return bool(re.search(r"\b(best|highest|lowest|top)\b[^.;]*\bbold|\bbold[^.;]*\b(best|highest|lowest)\b", caption))
+
+
+def _lines(evidence: Evidence) -> Iterator[Line]:
+    """Lines of competing numbers with a bold one: of a task and metric, or of a row where bold runs along the rows."""
+    for numbers in gathered(evidence.numbers, lambda n: n.claim.where.table):
+        ids = {id(n) for n in numbers if n.claim.bold}
+        if not ids:
             continue
-        best = _best(column, direction)
-        missed = [n for n in column if n.reported.value == best.reported.value and not n.claim.bold]
-        if all(n.reported.value != best.reported.value for n in column if n.claim.bold):
-            yield _not_best(evidence, column, best, direction)
-        elif missed:
-            yield _missed_tie(column, missed)
-        else:  # further bold cells are taken for rows that the source does not tell from the best
-            tally.ok()
+        columns = [line for group in evidence.columns.values() if id(group[0]) in {id(n) for n in numbers} for line in
+                   _line(evidence, group)]  # fmt: skip
+        by_row = gathered(numbers, lambda n: (n.claim.where.row, n.claim.where.line, fold(n.scope.metric)))
+        rows = [line for group in by_row for line in _line(evidence, group)]
+        hits = {axis: sum(line.is_marked for line in found) for axis, found in (("column", columns), ("row", rows))}
+        chance = sum(2 * len(line.bold) / len(line.numbers) for line in rows) / max(len(rows), 1)
+        along = len(rows) > 2 and hits["row"] * max(len(columns), 1) > hits["column"] * len(rows)
+        yield from rows if along and is_borne_out(hits["row"], len(rows), chance, 2, LIKELY) else columns
 
 
-Ranked = tuple[list[Number], str]
-"""Numbers of a column that compete, and which way is better."""
+def _line(evidence: Evidence, group: list[Number]) -> Iterator[Line]:
+    """The numbers of a group that compete, as far as their names tell."""
+    marked = [n for n in group if n.claim.bold]
+    if marked and len(group) > 1 and not SAVED.search(heading_of(group[0])):
+        numbers = [n for n in group if (n.claim.bold or not _is_apart(n, marked)) and not _is_summary(n)]
+        numbers = [n for n in numbers if is_possible(evidence, n)]
+        if len(numbers) > 1 and any(n.claim.bold for n in numbers):
+            yield Line(numbers, direction_of(group[0].claim)[0])
 
 
-def _ranked(evidence: Evidence, tally: Tally) -> Iterator[Ranked]:
-    """Columns with a bold number among at least two that compete, as far as their names tell."""
-    for everyone in evidence.columns.values():
-        marked = [n for n in everyone if n.claim.bold]
-        if not marked or len(everyone) < 2:
-            continue
-        direction = direction_of(everyone[0].claim)[0]
-        if direction == "unknown" or SAVED.search(heading_of(everyone[0])):
-            tally.skip("direction unknown")
-            continue
-        column = [n for n in everyone if n.claim.bold or not _is_apart(n, marked)]
-        column = [n for n in column if is_possible(evidence, n)]
-        if len(column) < 2 or not any(n.claim.bold for n in column):
-            tally.skip("no two rows that compete")
-            continue
-        yield column, direction
+def _is_summary(number: Number) -> bool:
+    return any(label and kind_of(label) == "average" for label in (number.scope.method, number.claim.where.row))
 
 
-def _best(column: list[Number], direction: str) -> Number:
-    return (max if direction == "max" else min)(column, key=lambda n: n.reported.value)
+def _directed(evidence: Evidence, lines: list[Line], tally: Tally) -> Iterator[Line]:
+    """Lines with a direction: stated, guessed by the name and not turned round by the bold itself, or borne out.
+
+    Where no name tells, that higher is better is a hypothesis about all such lines of the table.
+    """
+    unknown = [line for line in lines if line.way == "unknown"]
+    ways = {}
+    for way in ("max", "min"):
+        hits, chance = [line.marks(way) for line in unknown], sum(len(x.bold) / len(x.numbers) for x in unknown)
+        others = len(unknown) - (not all(hits))
+        if unknown and is_borne_out(sum(hits), others, chance / len(unknown), 2, LIKELY):
+            ways[way] = sum(hits)
+    for line in lines:
+        other = {"max": "min", "min": "max"}.get(line.way, "")
+        if line.way == "unknown":
+            if ways:
+                yield Line(line.numbers, max(ways, key=lambda way: ways[way]))
+            else:
+                tally.skip("direction unknown")
+        elif (
+            not is_drawn(evidence, line.bold[0])
+            and len(line.numbers) >= TURNING
+            and (not line.marks(line.way) and line.marks(other))
+        ):
+            tally.skip("the bold turns the direction of the name round")
+        else:
+            yield line
 
 
-def _row_of(number: Number) -> tuple[str, str]:
+TURNING = 4
+"""Numbers of a line from which bold on the very worst says that the name's direction is not meant."""
+
+
+def _row_of(number: Number) -> Row:
     return number.claim.where.table, fold(number.scope.method)
 
 
-def _references(columns: list[Ranked]) -> dict[tuple[str, str], list[Number]]:
-    """Rows bold nowhere that beat the bold numbers of most columns, two at least: table and method → what beats."""
-    beats: dict[tuple[str, str], list[Number]] = defaultdict(list)
-    shared: Counter[tuple[str, str]] = Counter()
-    for column, direction in columns:
-        bold = _best([n for n in column if n.claim.bold], direction)
-        shared.update({_row_of(n) for n in column})
-        for number in column:
-            if number.reported.value != bold.reported.value and _best([number, bold], direction) is number:
-                beats[_row_of(number)].append(number)
-    marked = {_row_of(n) for column, _ in columns for n in column if n.claim.bold}
-    return {
-        row: numbers for row, numbers in beats.items()
-        if row not in marked and len(numbers) > 1 and len(numbers) * 2 > shared[row]
-    }  # fmt: skip
+def _references(lines: list[Line]) -> dict[Row, list[Number]]:
+    """Rows bold nowhere that beat the bold numbers of most lines, two at least, with what beats."""
+    beats: dict[Row, list[Number]] = defaultdict(list)
+    shared: Counter[Row] = Counter()
+    for line in lines:
+        top = line.best(among=line.bold)
+        shared.update({_row_of(n) for n in line.numbers})
+        for n in line.numbers:
+            if n.reported.value != top.reported.value and line.best(among=[n, top]) is n:
+                beats[_row_of(n)].append(n)
+    marked = {_row_of(n) for line in lines for n in line.bold}
+    return {r: ns for r, ns in beats.items() if r not in marked and len(ns) > 1 and len(ns) * 2 > shared[r]}
 
 
 def _for_reference(numbers: list[Number]) -> Finding:
     first = numbers[0]
     return Finding(
-        severity=Severity.INFO,
-        message=f"{first.scope.method} is better than the bold number in {len(numbers)} columns and bold in none",
-        cells=tuple(cell(n.claim) for n in numbers[:3]),
-        arithmetic=", ".join(n.reported.text for n in numbers[:6]),
-        explanations=(Explanation("a row for reference, which does not compete", "say so in its name", True),),
-        pattern=f"rows for reference in {first.claim.where.table}",
+        f"{first.scope.method} is better than the bold number in {len(numbers)} columns and bold in none",
+        tuple(cell(n.claim) for n in numbers[:3]),
+        ", ".join(n.reported.text for n in numbers[:6]),
+        (Explanation("a row for reference, which does not compete", "say so in its name", True),),
+        f"rows for reference in {first.claim.where.table}",
+        Severity.INFO,
         count=len(numbers),
     )
 
 
 ARROW = re.compile(r"[↑↓⇑⇓]|\b(higher|lower|larger|smaller|more|less) is better\b")
-SAVED = re.compile(r"(flops?|macs?|params?|parameters|size|memory|mem)\b[^/]*↓[^/]*%|"
-                   r"(flops?|macs?|params?|parameters|size|memory|mem)\b[^/]*%[^/]*↓", re.I)  # fmt: skip
+SAVED = re.compile(r"(flops?|macs?|params?|parameters|size|memory|mem)\b[^/]*(↓[^/]*%|%[^/]*↓)", re.I)
 """`FLOPs ↓ (%)`: what is left, or what was saved."""
 
 
@@ -136,57 +218,50 @@ SET_APART = re.compile(r"(?<=\w)[\s)\]]*[†‡*∗§¶#]+$")
 """A footnote mark behind a row's name: more training data, another protocol."""
 
 
-def _is_apart(number: Number, bold: list[Number]) -> bool:
+def _is_apart(number: Number, marked: list[Number]) -> bool:
     """Whether a plain row need not compete with the bold ones: a reference, or set apart by a footnote mark."""
     name = fold(number.scope.method)
-    marked = SET_APART.search(name) is not None and not any(SET_APART.search(fold(n.scope.method)) for n in bold)
-    return marked or APART.search(name) is not None
+    noted = SET_APART.search(name) is not None and not any(SET_APART.search(fold(n.scope.method)) for n in marked)
+    return noted or APART.search(name) is not None
 
 
-def _not_best(evidence: Evidence, column: list[Number], best: Number, direction: str) -> Finding:
-    wrong = next(n for n in column if n.claim.bold)
-    drawn = is_drawn(evidence, wrong)
-    sign, word = (">", "higher") if direction == "max" else ("<", "lower")
-    ours = _marks_one_row(evidence, wrong)
-    origin = "taken from the caption" if wrong.claim.direction != "unknown" else "guessed from its name"
+def _not_best(evidence: Evidence, line: Line, stated: bool, lines: list[Line]) -> Finding:
+    wrong, best = line.bold[0], line.best()
+    drawn, rows = is_drawn(evidence, wrong), {_row_of(n) for other in lines for n in other.bold}
+    sign, word = (">", "higher") if line.way == "max" else ("<", "lower")
+    ours = len(rows) == 1 and len(lines) > 1 and not stated
+    known = direction_of(wrong.claim)[0] != "unknown"
+    origin = "taken from the caption" if wrong.claim.direction != "unknown" else (
+        "guessed from its name" if known else "what the other bold numbers of the table show"
+    )  # fmt: skip
     whence = f"the source says {word} is better" if drawn else f"that {word} is better is {origin}"
-    lone = best is column[0] and len(column) > 2 and not _is_bold_anywhere(evidence, best)
+    anywhere = any(n.claim.bold for n in evidence.by_table[line.table] if _row_of(n) == _row_of(best))
+    lone = best is line.numbers[0] and len(line.numbers) > 2 and not anywhere and not stated
+    text = f"{best.reported.text} {sign}"
     return Finding(
-        severity=Severity.ERROR if drawn and not ours and not lone else Severity.WARNING,
-        message=f"{word} is better: {best.reported.text} {sign} bold {wrong.reported.text}",
-        cells=(cell(wrong.claim), cell(best.claim)),
-        arithmetic=f"{best.reported.text} {sign} {wrong.reported.text} among {len(column)} rows, as printed",
-        explanations=(
+        f"{word} is better: {text} bold {wrong.reported.text}",
+        (cell(wrong.claim), cell(best.claim)),
+        f"{text} {wrong.reported.text} among {len(line.numbers)} rows, as printed",
+        (
             Explanation("bold marks one row, not the best", f"{wrong.scope.method} throughout the table", ours),
             Explanation("the metric's direction is the other way", whence, not drawn),
             edit(best.reported.text, wrong.reported.text),
             Explanation("the rows do not compete", "another group, size or training set: not told by the print", True),
         ),
+        f"bold not on the best in {line.table}",
+        Severity.ERROR if drawn and not ours and not lone else Severity.WARNING,
         nearest=(f"bold on {best.reported.text}",),
-        pattern=f"bold not on the best in {wrong.claim.where.table}",
     )
 
 
-def _is_bold_anywhere(evidence: Evidence, number: Number) -> bool:
-    row = _row_of(number)
-    return any(n.claim.bold for n in evidence.by_table[row[0]] if _row_of(n) == row)
-
-
-def _marks_one_row(evidence: Evidence, number: Number) -> bool:
-    """Whether every bold cell of the table, in two columns or more, is of one method that is not always best."""
-    table = [n for n in evidence.by_table[number.claim.where.table] if n.claim.bold]
-    methods = {fold(n.scope.method) for n in table}
-    return len(methods) == 1 and len(table) > 1
-
-
-def _missed_tie(column: list[Number], missed: list[Number]) -> Finding:
+def _missed_tie(line: Line, missed: list[Number]) -> Finding:
     text = missed[0].reported.text
     return Finding(
         f"{text} is bold in one row and not in another",
-        cells=tuple(cell(n.claim) for n in column if n.reported.value == missed[0].reported.value),
-        arithmetic=f"{len(missed) + 1} cells print {text}",
-        explanations=(Explanation("they differ beyond the printed digits", "", True),),
-        pattern="ties not bold",
+        tuple(cell(n.claim) for n in line.numbers if n.reported.value == missed[0].reported.value),
+        f"{len(missed) + 1} cells print {text}",
+        (Explanation("they differ beyond the printed digits", "", True),),
+        "ties not bold",
     )
 
 
@@ -207,9 +282,20 @@ def direction(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         else:
             yield _contradiction(evidence, *pair)
     if untold := {name: numbers for name, numbers in unknown.items() if fold(name) not in stated}:
-        yield _undirected(untold)
+        names = list(untold)
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        yield Finding(
+            f"no arrow and no known direction for: {', '.join(names[:NAMED])}{more}",
+            tuple(cell(numbers[0].claim) for numbers in list(untold.values())[:3]),
+            f"{sum(map(len, untold.values()))} bold numbers or printed differences; BOLD goes by what the others show",
+            (Explanation("higher is better", "print an arrow, or state direction: max or min", True),),
+            "no direction",
+            Severity.INFO,
+        )
 
 
+NAMED = 12
+"""Metrics without a direction that are named one by one."""
 TURNED = re.compile(
     r"attack|adversar|forget|unlearn|poison|backdoor|trigger|jailbreak|privacy|leak|membership|\b(asr|mia|pgd|fgsm|rtrr)\b"
 )
@@ -219,9 +305,8 @@ TURNED = re.compile(
 def _both_ways(numbers: list[Number]) -> tuple[Number, Number] | None:
     """The nearest two numbers of one metric with opposite directions that cannot both be meant."""
     firsts: dict[tuple[str, str, str], Number] = {}
-    for number in numbers:
-        where = number.claim.where
-        firsts.setdefault((number.claim.direction, where.table, fold(number.scope.task)), number)
+    for n in numbers:
+        firsts.setdefault((n.claim.direction, n.claim.where.table, fold(n.scope.task)), n)
     up, down = ([n for (way, *_), n in firsts.items() if way == wanted] for wanted in ("max", "min"))
     pairs = [(a, b) for a in up for b in down if _is_one_thing(a, b)]
     return min(pairs, key=lambda pair: pair[0].claim.where.table != pair[1].claim.where.table, default=None)
@@ -229,17 +314,17 @@ def _both_ways(numbers: list[Number]) -> tuple[Number, Number] | None:
 
 def _is_one_thing(a: Number, b: Number) -> bool:
     """Whether two numbers of one metric must have one direction."""
-    known = family(a.scope.metric) is not None
-    here, there = a.claim.where, b.claim.where
-    if fold(a.scope.task) == fold(b.scope.task) and here.table == there.table:
-        return known or bare(here.column) == bare(there.column)
-    if any(ARROW.search(heading_of(n)) and family(bare(heading_of(n))) is None for n in (a, b)):
-        known = known and bare(heading_of(a)) == bare(heading_of(b))  # a heading that is no metric has the caption's
+    known, (one, two) = family(a.scope.metric) is not None, (_bare(n.claim.where.column) for n in (a, b))
+    if fold(a.scope.task) == fold(b.scope.task) and a.claim.where.table == b.claim.where.table:
+        return known or one == two
+    heads = [_bare(heading_of(n)) for n in (a, b)]
+    if any(ARROW.search(heading_of(n)) and family(head) is None for n, head in zip((a, b), heads, strict=True)):
+        known = known and heads[0] == heads[1]  # a heading that is no metric has the caption's
     words = " ".join(fold(f"{n.scope.task} {n.claim.where} {n.scope.subset} {n.scope.metric}") for n in (a, b))
     return known and not TURNED.search(words)
 
 
-def bare(heading: str) -> str:
+def _bare(heading: str) -> str:
     """A heading without its arrow."""
     return fold(re.sub(r"[↑↓⇑⇓]", "", heading))
 
@@ -247,58 +332,38 @@ def bare(heading: str) -> str:
 def _contradiction(evidence: Evidence, a: Number, b: Number) -> Finding:
     """One metric with both directions."""
     name = a.scope.metric or a.scope.task or a.claim.where.column or "a metric"
-    one_table = a.claim.where.table == b.claim.where.table
-    drawn = is_drawn(evidence, a) and is_drawn(evidence, b)
+    sure = a.claim.where.table == b.claim.where.table and is_drawn(evidence, a) and is_drawn(evidence, b)
     return Finding(
-        severity=Severity.ERROR if one_table and drawn else Severity.WARNING,
-        message=f"{name} is better both ways",
-        cells=(cell(a.claim), cell(b.claim)),
-        arithmetic=f"higher is better in {a.claim.where}; lower is better in {b.claim.where}",
-        explanations=(Explanation("two metrics of one name", "give them different names", True),),
-        pattern="direction",
+        f"{name} is better both ways",
+        (cell(a.claim), cell(b.claim)),
+        f"higher is better in {a.claim.where}; lower is better in {b.claim.where}",
+        (Explanation("two metrics of one name", "give them different names", True),),
+        "direction",
+        Severity.ERROR if sure else Severity.WARNING,
     )
-
-
-def _undirected(untold: dict[str, list[Number]]) -> Finding:
-    """The ranked metrics of which nothing says which way is better."""
-    names = list(dict.fromkeys(untold))
-    shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-    return Finding(
-        severity=Severity.INFO,
-        message=f"no arrow and no known direction for: {shown}",
-        cells=tuple(cell(numbers[0].claim) for numbers in list(untold.values())[:3]),
-        arithmetic=f"{sum(map(len, untold.values()))} bold numbers or printed differences; BOLD did not rank them",
-        explanations=(Explanation("higher is better", "print an arrow, or state direction: max or min", True),),
-        pattern="no direction",
-    )
-
-
-NAMED = 12
-"""Metrics without a direction that are named one by one."""
 
 
 @check("PREC")
 def precision(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Digits that the spread does not support."""
-    from leaderboard.rounding import pdg_decimals
-
     for number in evidence.numbers:
-        spread = number.claim.spread
-        sd = parse(spread.printed) if spread else None
+        sd = parse(number.claim.spread.printed) if number.claim.spread else None
         if sd is None:
             continue
+        from leaderboard.rounding import pdg_decimals
+
         digits = number.reported.decimals
         if sd.decimals != digits:
             kind = "value and spread to different decimals"
         elif sd.mantissa > 0 and digits > pdg_decimals(float(sd.value)) + 1:
             kind = "more digits than the spread supports"
         else:
-            tally.ok()
+            tally.in_range()
             continue
         yield Finding(
-            severity=Severity.INFO,
-            message=f"{number.reported.text} ± {sd.text}: {kind}",
-            cells=(cell(number.claim),),
-            arithmetic=f"{digits} decimals in the value, {sd.decimals} in the spread",
+            f"{number.reported.text} ± {sd.text}: {kind}",
+            (cell(number.claim),),
+            f"{digits} decimals in the value, {sd.decimals} in the spread",
             pattern=f"{kind} in {number.claim.where.table}",
+            severity=Severity.INFO,
         )

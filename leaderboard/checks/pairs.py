@@ -1,0 +1,110 @@
+"""Numbers of different tables that measure the same, and what could still tell them apart."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+
+from leaderboard.checks.evidence import Evidence, Number, Scopes, fold, relate
+from leaderboard.checks.finding import Tally
+from leaderboard.checks.numbers import Reported
+from leaderboard.claims.model import Rounding
+from leaderboard.lexicon import read
+
+AVERAGE = re.compile(r"(macro |micro |overall )?(avg|ave|average|mean|overall|total)\.?( score| acc(uracy)?)?\.?")
+"""Tasks that are an average over others."""
+POLICIES: tuple[Rounding | None, ...] = (None, "double", "truncated")
+MOST_PAIRWISE = 8
+"""Cells of one scope up to which every pair is looked at; beyond, the two farthest apart."""
+WORD = re.compile(r"[^\W\d_][\w+-]*|\d+(?:\.\d+)?%?")
+
+
+@lru_cache(maxsize=1)
+def idle() -> frozenset[str]:
+    """Words of captions that tell no two scopes apart."""
+    lines = (Path(__file__).parent / "idle.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+@dataclass(slots=True)
+class Shared:
+    """Cells that two tables have in common."""
+
+    cells: int = 0
+    differing: int = 0
+    results: set[tuple[str, str]] = field(default_factory=set)
+    """Task and method of those that differ."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether most of them differ: then the tables were made under different conditions, stated or not."""
+        return len(self.results) > 1 and self.differing * 2 > self.cells
+
+
+def comparable(evidence: Evidence, tally: Tally) -> Iterator[tuple[Number, Number, Scopes]]:
+    """Pairs of cells of different tables whose scopes do not tell them apart."""
+    for numbers in evidence.by_key.values():
+        if len(numbers) > MOST_PAIRWISE:
+            ordered = sorted(numbers, key=lambda number: number.reported.value)
+            numbers = [ordered[0], ordered[-1]]
+        for a, b in combinations(numbers, 2):
+            if a.claim.where.table == b.claim.where.table:
+                continue
+            scopes = relate(a.scope, b.scope)
+            if scopes.differ:
+                tally.skip(f"scopes differ in {', '.join(scopes.differ)}")
+            elif _parts(evidence, a) != _parts(evidence, b):
+                tally.skip("averages over other parts")
+            else:
+                yield a, b, scopes
+
+
+def shared_cells(evidence: Evidence) -> dict[frozenset[str], Shared]:
+    """Two tables → how many comparable cells they share, and how many of these print different values."""
+    found: dict[frozenset[str], Shared] = defaultdict(Shared)
+    for a, b, _ in comparable(evidence, Tally()):
+        shared = found[frozenset((a.claim.where.table, b.claim.where.table))]
+        shared.cells += 1
+        if not any(meet(a.reported, b.reported, policy) for policy in POLICIES):
+            shared.differing += 1
+            shared.results.add((fold(a.scope.task), fold(a.scope.method)))
+    return dict(found)
+
+
+def are_apart(evidence: Evidence, a: Number, b: Number) -> bool:
+    """Whether two numbers stand in tables that disagree in most of what they share, so in another condition."""
+    shared = evidence.once(shared_cells).get(frozenset((a.claim.where.table, b.claim.where.table)))
+    return shared is not None and shared.is_apart
+
+
+def _parts(evidence: Evidence, number: Number) -> frozenset[str]:
+    """What an average is over: the other tasks of its table for the same metric and method; empty for no average."""
+    scope = number.scope
+    if not AVERAGE.fullmatch(fold(scope.task)):
+        return frozenset()
+    row = evidence.by_method[(number.claim.where.table, fold(scope.metric), fold(scope.method))]
+    return frozenset(task for other in row if not AVERAGE.fullmatch(task := fold(other.scope.task)))
+
+
+def meet(a: Reported, b: Reported, policy: Rounding | None = None) -> bool:
+    """Whether one value prints as both; in whole numbers."""
+    decimals = max(a.decimals, b.decimals)
+    (a_low, a_high), (b_low, b_high) = a.at(decimals, policy), b.at(decimals, policy)
+    return a_low <= b_high and b_low <= a_high
+
+
+def unlike(evidence: Evidence, a: Number, b: Number) -> list[str]:
+    """Words of the captions that one has and the other lacks, and that nobody understood; none without captions."""
+    texts = [evidence.set.captions.get(n.claim.where.table, "") for n in (a, b)]
+    if not any(texts):
+        return []
+    words = [dict.fromkeys(word.casefold() for word in WORD.findall(text)) for text in texts]
+    known = {w for n in (a, b) for part in (n.scope.task, n.scope.metric, n.scope.method, n.claim.where.table)
+             for w in WORD.findall(fold(part))}  # fmt: skip
+    told = [w for mine, theirs in (words, words[::-1]) for w in mine if w not in theirs]
+    return [w for w in dict.fromkeys(told) if w not in idle() and w not in known and not read(w).is_metric]
