@@ -33,7 +33,7 @@ class Lost:
     why: Why
     """`died` and `preempted` are nobody's fault; `out of memory` and `time limit` are those of the cells."""
     detail: str = ""
-    """What is known, with the last lines of the worker's log where there is one."""
+    """What is known, in a line; then the end of the worker's log, where there is one, after `wording.LAST_WORDS`."""
 
 
 @dataclass(frozen=True)

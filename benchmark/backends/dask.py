@@ -8,11 +8,10 @@ from typing import Any
 
 from benchmark.backends.contract import Backend, BackendError, Function, Lost, Options, Wanted, WorkerError
 from benchmark.backends.local import default_threads, default_workers
-from benchmark.backends.work import perform
+from benchmark.backends.work import let_go, perform
 from benchmark.errors import BenchError
 from benchmark.execution.devices import resolve_device
 from benchmark.execution.job import Job
-from benchmark.execution.process import POOL
 
 
 class DaskOptions(Options):
@@ -76,7 +75,7 @@ class Dask(Backend):
     def close(self) -> None:
         """See `Backend.close`; a given cluster keeps its workers, which let go of their training processes."""
         if self._client is not None and self._cluster is None:
-            self._client.run(POOL.close)
+            self._client.run(let_go, on_error="ignore")
         for part in (self._client, self._cluster):
             if part is not None:
                 part.close()

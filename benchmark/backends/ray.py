@@ -98,7 +98,8 @@ def started(address: str, **own: Any) -> Any:
     except (OSError, RuntimeError, ValueError) as error:
         raise BackendError(
             f"No Ray cluster at {address}: {error}. Start one with `ray start --head` on one machine and "
-            "`ray start --address HEAD:6379` on the others (docs/cluster.md)."
+            "`ray start --address HEAD:6379` on the others; RAY_AUTH_MODE=token has Ray send its token, where it asks "
+            "for one (docs/cluster.md)."
         ) from None
     return ray
 

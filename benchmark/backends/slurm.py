@@ -38,6 +38,7 @@ from benchmark.execution.job import Job, Outcome
 from benchmark.execution.process import POOL
 from benchmark.execution.stopping import STOPPING, handled
 from benchmark.store.layout import read_json, write_bytes, write_json
+from benchmark.wording import LAST_WORDS
 
 STACKS_AT_ONCE = 16
 """Of a run without --workers: grids are cut into so many stacks at least, and so many jobs of an array run at once."""
@@ -343,7 +344,7 @@ def what_became_of(job: str, folder: Path) -> Lost:
         why = "time limit"
     code = re.search(r" ExitCode=(\S+)", shown)
     said = f"SLURM job {job}: {state or 'not known to SLURM any more'}{f', exit code {code[1]}' if code else ''}"
-    return Lost(why, f"{log}\n{said}" if log else said)
+    return Lost(why, f"{said}\n{LAST_WORDS}\n{log}" if log else said)
 
 
 def accounted(job: str) -> str:

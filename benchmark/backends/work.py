@@ -13,6 +13,7 @@ from benchmark import __version__
 from benchmark.backends.contract import BackendError, Function, Lost
 from benchmark.errors import BenchError
 from benchmark.execution.job import Job, Outcome
+from benchmark.execution.process import POOL
 from benchmark.execution.stopping import STOPPING
 from benchmark.store import Store
 
@@ -40,6 +41,11 @@ def perform(function: Function, job: Job, shares_memory: bool = False) -> Any:
         return replace(answer, already=(*answer.already, *done)) if done else answer
     except BenchError as error:
         return error
+
+
+def let_go() -> None:
+    """End this worker's idle training processes: the run is over, the worker is not."""
+    POOL.close()
 
 
 def what_is_missing(job: Job) -> str:

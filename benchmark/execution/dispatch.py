@@ -15,7 +15,7 @@ from benchmark.execution.job import Job, Outcome
 from benchmark.execution.stopping import STOPPING
 from benchmark.execution.supervise import give_up
 from benchmark.store import Store
-from benchmark.wording import counted
+from benchmark.wording import counted, reason_of
 
 if TYPE_CHECKING:
     from benchmark.records import Status
@@ -83,14 +83,14 @@ def train_again(entry: Try, lost: Lost, *, retries: int, note: Callable[[str], N
     job, losses = entry.job, entry.losses + 1
     if STOPPING.is_set() or lost.why == "cancelled":
         if not STOPPING.is_set():
-            note(f"A job was cancelled, its cells are left to another run: {last_line(lost.detail)}")
+            note(f"A job was cancelled, its cells are left to another run: {reason_of(lost.detail)}")
         return [], Outcome(job.stack_id, stopped=True)
     store, done = Store(job.store), finished_of(job)
     left = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in done))
     again = parts(left, losses, lost, retries) if left.cells else []
     fate = "; handing them out again" if again else "; giving them up" if left.cells else ""
-    note(f"A worker was lost over {counted(len(left.cells), 'cell')} ({lost.why}): {last_line(lost.detail)}{fate}")
-    reason = f"{lost.detail}\nThe worker was lost: {lost.why} ({counted(losses, 'time')}).".strip()
+    note(f"A worker was lost over {counted(len(left.cells), 'cell')} ({lost.why}): {reason_of(lost.detail)}{fate}")
+    reason = f"The worker was lost ({lost.why}, {counted(losses, 'time')}): {lost.detail}"
     status = CELLS_FAULT.get(lost.why, "killed")
     buried = [] if again else [give_up(store, replace(left, cells=(cell,)), status, reason) for cell in left.cells]
     return again, Outcome(job.stack_id, tuple(buried), already=done)
@@ -107,8 +107,3 @@ def parts(job: Job, losses: int, lost: Lost, retries: int) -> list[Try]:
     return [
         Try(replace(job, cells=half, stack_id=f"{job.stack_id}{mark}")) for half, mark in zip(halves, "ab", strict=True)
     ]
-
-
-def last_line(text: str) -> str:
-    """The end of what a log says."""
-    return text.strip().splitlines()[-1] if text.strip() else "it said nothing"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -94,6 +97,60 @@ def test_a_cluster_that_is_not_there_is_a_usage_error(project, engine):
     said = project.run("--backend", engine, "--backend-option", "address=127.0.0.1:1", *wait, code=2)
     assert "docs/cluster.md" in said
     assert "Traceback" not in said
+
+
+DASK, RAY = "tcp://127.0.0.1:18786", "127.0.0.1:6399"
+ALONE = ("--include-dashboard=false", "--disable-usage-stats", "--node-ip-address=127.0.0.1", "--num-cpus=2")
+CLUSTERS = {
+    "dask": (DASK, [
+        ["dask", "scheduler", "--host=127.0.0.1", "--port=18786", "--no-dashboard"],
+        ["dask", "worker", DASK, "--nworkers=2", "--nthreads=1", "--host=127.0.0.1", "--no-dashboard"],
+    ]),
+    "ray": (RAY, [["ray", "start", "--head", "--port=6399", "--object-store-memory=80000000", "--block", *ALONE]]),
+}  # fmt: skip
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """`cluster(engine)`: one started as docs/cluster.md says; its address."""
+    started = []
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+
+    def start(engine):
+        address, commands = CLUSTERS[engine]
+        for program, *words in commands:
+            started.append(subprocess.Popen(
+                [Path(sys.executable).parent / program, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ))  # fmt: skip
+        host, _, port = address.rpartition("/")[2].rpartition(":")
+        until(lambda: answers(host, int(port)))
+        return address
+
+    yield start
+    for process in reversed(started):
+        process.terminate()
+        process.wait(60)
+
+
+def answers(host, port):
+    with contextlib.suppress(OSError), socket.create_connection((host, port)):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2])
+def test_a_given_cluster_trains_and_lives_on(reference, make_project, cluster, engine):
+    address = cluster(engine)
+    project = make_project(seeds=8)
+    for _ in range(2):
+        if engine == "ray":
+            time.sleep(10)  # the head listens before its node has joined
+        project.bench(*PINNED, "--backend", engine, "--backend-option", f"address={address}")
+        assert numbers(project) == reference
+        project = make_project(seeds=8)
+    if engine == "dask":
+        said = project.run("--backend", engine, "--backend-option", f"address={address}", "--device", "cuda", code=2)
+        assert "No worker of the Dask cluster offers the resource 'GPU'" in said
 
 
 # --- SLURM: a queue that outlives its dispatcher -------------------------------------------------------------------

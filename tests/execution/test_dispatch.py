@@ -13,6 +13,7 @@ from benchmark.execution.job import Ended, Outcome
 from benchmark.execution.stopping import STOPPING
 from benchmark.execution.supervise import supervise
 from benchmark.store import Store
+from benchmark.wording import LAST_WORDS
 
 
 class Frail(Backend):
@@ -30,7 +31,7 @@ class Frail(Backend):
         self.sizes.append(len(job.cells))
         if self.guilty & set(job.cell_ids) and self.times:
             self.times -= 1
-            return [(number, Lost(self.why, "the log\nits last line"))]
+            return [(number, Lost(self.why, f"it went\n{LAST_WORDS}\nthe log\nits last line"))]
         return [(number, Outcome(job.stack_id, tuple(Ended(id, "finished") for id in job.cell_ids)))]
 
     def cancel(self):
@@ -54,7 +55,7 @@ def test_a_lost_stack_is_handed_out_again_whole(train, toy_cells):
     found, store, notes = train(backend, cells)
     assert set(found.values()) == {"finished"}
     assert backend.sizes == [4, 4, 4]
-    assert notes[0] == "A worker was lost over 4 cells (died): its last line; handing them out again"
+    assert notes[0] == "A worker was lost over 4 cells (died): it went; handing them out again"
     assert not store.attempts()
 
 
@@ -64,7 +65,9 @@ def test_after_the_last_retry_the_reason_is_recorded_with_each_cell(train, toy_c
     found, store, _ = train(backend, cells, retries=1)
     assert found == {cell.id: "killed" for cell in cells}
     assert backend.sizes == [2, 2]
-    assert "its last line\nThe worker was lost: died (2 times)." in store.records()[0].error
+    error = store.records()[0].error
+    assert error.startswith("The worker was lost (died, 2 times): it went\n")
+    assert error.endswith("its last line")
 
 
 @pytest.mark.parametrize(("why", "status"), [("out of memory", "killed"), ("time limit", "timeout")])
