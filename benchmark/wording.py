@@ -28,18 +28,26 @@ def reason_of(error: str) -> str:
 
 def placed_reason(error: str) -> str:
     """`reason_of`, and in which line of a user's file."""
-    return reason_of(error) + place_in(error.rpartition("Traceback (most recent call last)")[2])
+    told = error.partition(f"\n{LAST_WORDS}\n")[0]
+    return reason_of(error) + place_in(told.rpartition("Traceback (most recent call last)")[2])
 
 
 FRAME = re.compile(r'^ *File "([^"<]+)", line (\d+)', re.MULTILINE)
 
 
-def place_in(trace: str) -> str:
-    """` (FILE:LINE)`: the innermost place of a traceback that is neither the engine's, Python's nor a package's."""
+def place_in(trace: str, *, innermost_first: bool = False) -> str:
+    """` (FILE:LINE)`: the innermost place of a traceback that is neither the engine's, Python's nor a package's.
+
+    `innermost_first`: as `faulthandler` writes it.
+    """
     installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     others = tuple(os.path.join(folder, "") for folder in (*installed, os.path.dirname(__file__)))  # noqa: PTH118, PTH120
-    frames = [(file, line) for file, line in FRAME.findall(trace) if not file.startswith(others)]
+    packages = os.path.join("", "site-packages", "")  # noqa: PTH118 - of an environment that this one builds on
+    frames = [
+        (file, line) for file, line in FRAME.findall(trace) if not file.startswith(others) and packages not in file
+    ]
     if not frames:
         return ""
     here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118
-    return f" ({frames[-1][0].removeprefix(here)}:{frames[-1][1]})"
+    file, line = frames[0 if innermost_first else -1]
+    return f" ({file.removeprefix(here)}:{line})"

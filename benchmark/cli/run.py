@@ -123,10 +123,13 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
 
 def check_execution(options: dict[str, Any]) -> None:
     """Refuse a mode, a backend or an option of it that there is not, before anything is done. Raises UsageError."""
-    from benchmark.train.mode import Mode
+    from benchmark.execution.devices import resolve_device
+    from benchmark.train.mode import Mode, no_compiler
 
-    if options["execution"] != "auto":
-        Mode.parse(options["execution"])
+    if options["execution"] != "auto" and Mode.parse(options["execution"]).compiled and options["backend"] == "local":
+        device = resolve_device(options["device"]).partition(":")[0]
+        if reason := no_compiler(device):
+            raise UsageError(f"--execution {options['execution']}: {reason}, so nothing can be compiled here.")
     if options["backend"] == "local" and not (options["backend_option"] or options["detach"]):
         return  # nothing to check, and something to import
     kind, _ = find_backend(options)
@@ -262,10 +265,13 @@ def nothing_to_do(plan: Plan, store: Store, say: Speaker) -> ExitCode:
 
 def train(plan: Plan, todo: Sequence[Cell], store: Store, say: Speaker, options: dict[str, Any]) -> RunResult:
     """Execute with the screen that fits."""
+    from benchmark.execution.devices import why_on_cpu
     from benchmark.execution.run import run_plan
 
     store.sweep_heartbeats()
     settings = make_settings(plan, store, options)
+    if settings.backend.shares_memory and (notice := why_on_cpu(options["device"])):
+        say.warn([notice])
     with make_screen(plan, todo, store, settings, say) as screen:
         return run_plan(plan, todo, store, settings, screen)
 

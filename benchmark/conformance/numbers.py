@@ -11,6 +11,7 @@ from benchmark.conformance.context import Context, Numbers
 from benchmark.conformance.rules import BOTH, NotChecked, rule
 from benchmark.conformance.wording import told
 from benchmark.train.mode import Mode
+from benchmark.wording import reason_of
 
 TOLERANCE = 1e-3
 """Relative, of the training loss over six steps in another mode. A stack or a compiled program sums in another order,
@@ -74,34 +75,20 @@ def other_process(context: Context) -> Iterator[str]:
     plugins = tuple((plugin.path, plugin.sha256) for plugin in context.subject.plugins)
     process = TrainingProcess(Place(None, torch.get_num_threads(), plugins))
     try:
-        answer = process.ask(request(context, "numbers", torch.get_num_threads()), seconds=SECONDS)
+        reply = process.ask(context.subject.question("numbers", torch.get_num_threads()), seconds=SECONDS)
     except (DeathError, TimeLimitError) as error:
-        yield f"it comes to no end there: {(str(error) or 'the time limit passed').splitlines()[0]}"
+        yield f"it comes to no end there: {str(error).splitlines()[0]}"
         return
     process.close()
-    if "numbers" not in answer:
-        said = next(iter(answer.values())).strip().splitlines()[-1]
-        raise NotChecked(f"another process cannot load it: {said}")
-    there = Numbers.from_json(answer["numbers"])
+    if not reply.answer:
+        raise NotChecked(f"another process cannot load it: {reason_of(reply.raised or reply.refused)}")
+    there = Numbers.from_json(reply.answer["numbers"])
     if not (
         list(apart(here, there, "", ""))
         and here.values != context.cleared.values
         and not differing(context.cleared, there)
     ):
         yield from apart(here, there, "in this process", "in another")
-
-
-def request(context: Context, rule_id: str, threads: int) -> dict[str, object]:
-    """What a training process is asked."""
-    subject = context.subject.to_json()
-    return {
-        "kind": "conform",
-        "rule": rule_id,
-        "subject": subject,
-        "cells": [],
-        "plugins": subject["plugins"],
-        "threads": threads,
-    }
 
 
 @rule(

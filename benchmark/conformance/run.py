@@ -16,6 +16,7 @@ from benchmark.conformance.untouched import Untouched
 from benchmark.initializer import Initializer
 from benchmark.registry import Kind
 from benchmark.task import Task
+from benchmark.wording import reason_of
 
 ORDER = (
     "torch-import", "parameters", "declared-metrics", "unsupported", "build", "apply", "geometry", "pattern", "rules",
@@ -108,27 +109,27 @@ def examine_apart(
 
     rules = rules_for(subject.kind, only)
     try:
-        value = subject.to_json()
+        subject.to_json()
     except (TypeError, ValueError) as error:
         yield Result("parameters", "found", (str(error),))
         return
     plugins = tuple((plugin.path, plugin.sha256) for plugin in subject.plugins)
     process = TrainingProcess(Place(None, threads, plugins))
-    base = {"kind": "conform", "subject": value, "cells": [], "plugins": value["plugins"], "threads": threads}
     for number, rule in enumerate(rules):
         try:
-            answer = process.ask({**base, "rule": rule.id}, seconds=seconds)
+            reply = process.ask(subject.question(rule.id, threads), seconds=seconds)
         except (DeathError, TimeLimitError) as error:
-            how = str(error).splitlines()[0] if str(error) else f"it did not come to an end within {seconds:.0f} s"
+            late = f"it did not come to an end within {seconds:.0f} s"
+            how = late + error.place if isinstance(error, TimeLimitError) else str(error).splitlines()[0]
             yield Result(rule.id, "found", (f"while this was checked: {how}",))
             yield from (
                 Result(left.id, "not checked", reason=f"the process ended in {rule.id}") for left in rules[number + 1 :]
             )
             return
-        if "result" not in answer:
-            yield Result(rule.id, "found", (str(next(iter(answer.values()))).strip().splitlines()[-1],))
-            continue
-        yield Result.from_json(answer["result"])
+        if reply.answer:
+            yield Result.from_json(reply.answer["result"])
+        else:
+            yield Result(rule.id, "found", (reason_of(reply.raised or reply.refused),))
     process.close()
 
 
@@ -136,12 +137,12 @@ _contexts: dict[str, Context] = {}
 """In a training process: what was made for earlier rules of a subject."""
 
 
-def respond(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A training process's answer to a request of kind `conform`."""
-    key = json.dumps(request["subject"], sort_keys=True)
+def respond(question: Mapping[str, Any]) -> dict[str, Any]:
+    """A training process's answer to the question of a request of kind `conform`."""
+    key = json.dumps(question["subject"], sort_keys=True)
     if key not in _contexts:
-        _contexts[key] = Context(Subject.from_json(request["subject"]))
+        _contexts[key] = Context(Subject.from_json(question["subject"]))
     context = _contexts[key]
-    if request["rule"] == "numbers":
+    if question["rule"] == "numbers":
         return {"numbers": context.train([context.cell()])[0].to_json()}
-    return {"result": ask(RULES[request["rule"]], context).as_json()}
+    return {"result": ask(RULES[question["rule"]], context).as_json()}

@@ -11,6 +11,7 @@ from typing import Any
 from benchmark.cell import PluginFile
 from benchmark.conformance.untouched import Untouched
 from benchmark.errors import PluginError, UsageError
+from benchmark.execution.job import Job, Request
 from benchmark.identity import resolved_cell
 from benchmark.initializer import Initializer
 from benchmark.plan import rebuild
@@ -69,6 +70,11 @@ class Subject:
             "pairs": pairs,
             "plugins": [vars(plugin) for plugin in self.plugins],
         }
+
+    def question(self, rule: str, threads: int) -> Request:
+        """What a training process is asked about one rule."""
+        job = Job("", "", "", "", (), "alone", "cpu", threads, self.plugins)
+        return Request(job, "conform", {"subject": self.to_json(), "rule": rule})
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Subject:

@@ -31,31 +31,70 @@ class Gpu:
 
 @functools.cache
 def gpus() -> tuple[Gpu, ...]:
-    """GPUs that the driver lists and CUDA_VISIBLE_DEVICES allows; empty without an NVIDIA driver."""
-    listed = {index: Gpu(index, name, uuid) for index, name, uuid in query_driver()}
+    """GPUs that the driver lists and CUDA_VISIBLE_DEVICES allows, as CUDA reads it; empty without an NVIDIA driver.
+
+    What follows a word that names no device is hidden, a device named twice hides all, indices and UUIDs do not mix
+    (CUDA C++ Programming Guide, "CUDA Environment Variables"). A UUID may be cut short while it tells one device.
+    """
+    listed = [Gpu(index, name, uuid) for index, name, uuid in query_driver()]
     allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
     if allowed is None:
-        return tuple(listed.values())
-    found = (visible_gpu(word.strip(), listed) for word in allowed.split(","))
-    return tuple(gpu for gpu in found if gpu)
-
-
-def visible_gpu(word: str, listed: dict[str, Gpu]) -> Gpu | None:
-    """The GPU that one word of CUDA_VISIBLE_DEVICES names: an index, a UUID or the start of one."""
-    if word in listed:
-        return listed[word]
-    return next((Gpu(word, gpu.name, gpu.uuid) for gpu in listed.values() if word and gpu.uuid.startswith(word)), None)
+        return tuple(listed)
+    words = [word.strip() for word in allowed.split(",")]
+    kind = words[0][:4]
+    if listed and kind == "MIG-":
+        listed = mig_devices() or [Gpu(word, "MIG device", word) for word in words]
+    found: list[Gpu] = []
+    for word in words:
+        if kind in ("GPU-", "MIG-"):
+            fitting = [gpu for gpu in listed if word.startswith(kind) and gpu.uuid.startswith(word)]
+            named = [Gpu(word, gpu.name, gpu.uuid) for gpu in fitting]
+        else:
+            named = [gpu for gpu in listed if word.isdecimal() and gpu.id == str(int(word))]
+        if len(named) != 1:
+            break
+        if named[0].uuid in {gpu.uuid for gpu in found}:
+            return ()
+        found += named
+    return tuple(found)
 
 
 def query_driver() -> list[tuple[str, str, str]]:
     """(index, name, UUID) of every GPU that nvidia-smi lists."""
-    command = ["nvidia-smi", "--query-gpu=index,name,uuid", "--format=csv,noheader"]
+    rows = [line.split(",") for line in nvidia_smi("--query-gpu=index,name,uuid", "--format=csv,noheader")]
+    return [(row[0].strip(), row[1].strip(), row[2].strip()) for row in rows if len(row) == 3]
+
+
+MIG = re.compile(r"\s*MIG (?P<name>.+?)\s+Device\s+\d+:\s*\(UUID: (?P<uuid>MIG-[^)]+)\)")
+"""A partition of a GPU, as `nvidia-smi -L` lists it."""
+
+
+def mig_devices() -> list[Gpu]:
+    """Partitions that nvidia-smi lists; older drivers list none that a container was given."""
+    found = [match for line in nvidia_smi("-L") if (match := MIG.match(line))]
+    return [Gpu(match["uuid"], f"MIG {match['name']}", match["uuid"]) for match in found]
+
+
+def nvidia_smi(*words: str) -> list[str]:
+    """Lines that the driver's tool prints; none where there is no driver."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
+        done = subprocess.run(["nvidia-smi", *words], capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return []
-    rows = [tuple(part.strip() for part in line.split(",")) for line in done.stdout.splitlines() if line.strip()]
-    return [(row[0], row[1], row[2]) for row in rows if len(row) == 3]
+    return [line for line in done.stdout.splitlines() if line.strip()]
+
+
+def why_on_cpu(wanted: str) -> str:
+    """Why `auto` ends on the CPU although GPUs are there or named; empty where nothing is amiss."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").strip()
+    if wanted != "auto" or resolve_device(wanted) != "cpu":
+        return ""
+    if not torch_has_cuda():
+        there = f"{len(gpus())} GPUs are here" if gpus() else ""
+        return f"{there}, but this torch is built without CUDA: training on the CPU" if there else ""
+    if named and not named.startswith(("-1", "NoDevFiles")):
+        return f"CUDA_VISIBLE_DEVICES={named} names no GPU that nvidia-smi lists: training on the CPU"
+    return ""
 
 
 def torch_has_cuda() -> bool:

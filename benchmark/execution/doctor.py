@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from benchmark.errors import BenchError
-from benchmark.execution.devices import gpus, torch_has_cuda
+from benchmark.execution.devices import gpus, torch_has_cuda, why_on_cpu
 from benchmark.execution.provenance import cpu_model, installed_version
+from benchmark.train.mode import no_compiler
 from benchmark.wording import counted
 
 if TYPE_CHECKING:
@@ -88,11 +89,11 @@ def torch_build() -> Iterator[Answer]:
 def compiler() -> Iterator[Answer]:
     """A C++ compiler is what `compiled` modes need on the CPU."""
     name = os.environ.get("CXX", "g++")
-    path = shutil.which(name) or shutil.which("clang++")
-    if path:
-        yield Answer("compiler", "ok", Path(path).name)
+    if not no_compiler("cpu"):
+        yield Answer("compiler", "ok", Path(name).name)
     else:
-        yield Answer("compiler", "note", "none", f"install {name}: compiled execution is faster on many shapes")
+        advice = f"install {Path(name).name}: compiled execution is faster on many shapes; without it none is compiled"
+        yield Answer("compiler", "note", f"{name} is not there", advice)
 
 
 def cores() -> Iterator[Answer]:
@@ -128,7 +129,8 @@ def memory_gib() -> tuple[float | None, float | None]:
 def graphics() -> Iterator[Answer]:
     """GPUs, and whether torch can use them."""
     if not gpus():
-        yield Answer("gpu", "ok", "none")
+        notice = why_on_cpu("auto")
+        yield Answer("gpu", "note" if notice else "ok", notice or "none", "mend CUDA_VISIBLE_DEVICES" if notice else "")
         return
     for gpu in gpus():
         idle = not torch_has_cuda()

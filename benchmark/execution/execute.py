@@ -80,6 +80,8 @@ class Execution:
     failed: int = 0
     elsewhere: set[str] = field(default_factory=set)
     """Cells that another living run was training."""
+    said: set[str] = field(default_factory=set)
+    """Notes of outcomes that were passed on."""
     interrupted: bool = False
     """Stopped by Ctrl-C or SIGTERM."""
     stopped_early: bool = False
@@ -204,6 +206,10 @@ def hand_out(jobs: Sequence[Job], settings: Settings, listener: Listener, summar
     after_loss = partial(train_again, retries=settings.retries, note=listener.note)
     for _, outcome in dispatched(settings.backend, supervise, jobs, after_loss):
         take_note(outcome, summary, settings)
+        for note in outcome.notes:
+            if note not in summary.said:
+                listener.note(f"  {note}")
+        summary.said |= {*outcome.notes}
         listener.ended(outcome)
 
 
@@ -234,6 +240,7 @@ def make_job(number: int, stack: Stack, store: Store, settings: Settings) -> Job
         workers=settings.backend.workers,
         metric=settings.primary.get(stack.cells[0].task_name, ""),
         purpose=settings.purpose,
+        pinned=settings.execution is not None,
     )
 
 

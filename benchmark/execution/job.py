@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from benchmark import __version__
 from benchmark.cell import PluginFile
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Job:
     """The task's primary metric, for the heartbeat."""
     purpose: str = "run"
     """`run`, `forced` for cells that are finished already, or `rerun` for those of the determinism audit."""
+    pinned: bool = True
+    """Whether the mode is what was asked for; another may give way to one that the machine can execute."""
     version: str = __version__
     """The dispatcher's; a worker of another one refuses the job."""
 
@@ -75,3 +82,76 @@ class Outcome:
     """Cells that another run finished in the meantime."""
     stopped: bool = False
     """Whether the run was being stopped; the job's other cells have no attempt."""
+    notes: tuple[str, ...] = ()
+    """What the user should know, once a run."""
+
+
+EXIT_CLOSED = 97
+"""Exit code of a training process whose channel was closed under it."""
+
+
+def new_attempt_id() -> str:
+    """See `benchmark.store`, which the guard of a training process does without."""
+    from benchmark import store
+
+    return store.new_attempt_id()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a training process is asked."""
+
+    job: Job
+    """On a GPU the process sees only its own, so that its device is `cuda`."""
+    kind: Literal["train", "decide", "conform"] = "train"
+    """Train the cells, measure which mode pays for their shape, or answer a question of the conformance kit."""
+    question: dict[str, Any] = field(default_factory=dict)
+    """What `benchmark.conformance.run.respond` is asked."""
+    attempt_id: str = field(default_factory=new_attempt_id)
+    claimed_at: float = 0.0
+    """When the cells were claimed, seconds since the epoch."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What it answers: first that it is ready, then one of the others."""
+
+    ready: bool = False
+    """The imports are done, and the clock of the time limit starts."""
+    ended: tuple[Ended, ...] = ()
+    note: str = ""
+    """What the user should know of how they were trained."""
+    decision: dict[str, Any] | None = None
+    answer: dict[str, Any] = field(default_factory=dict)
+    """Of the conformance kit."""
+    raised: str = ""
+    """Traceback: training the stack raised."""
+    refused: str = ""
+    """Why no stack can be trained or stored here."""
+    spent: tuple[str, ...] = ()
+    """What the cells changed for the whole process, which is not used again then."""
+
+
+@functools.cache
+def adapter(kind: type) -> TypeAdapter[Any]:
+    """Reads and checks the JSON of `Request` or `Reply`."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def to_line(value: Request | Reply) -> bytes:
+    """As one line."""
+    return json.dumps(asdict(value)).encode() + b"\n"
+
+
+def request_from(line: bytes) -> Request:
+    """`to_line`'s inverse."""
+    request: Request = adapter(Request).validate_json(line)
+    return request
+
+
+def reply_from(line: bytes) -> Reply:
+    """`to_line`'s inverse."""
+    reply: Reply = adapter(Reply).validate_json(line)
+    return reply

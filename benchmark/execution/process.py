@@ -1,4 +1,4 @@
-"""The parent's side of a training process: start it with the right environment, ask it to train, kill it when need be.
+"""The run's side of a training process: start it with the right environment, ask it to train, kill it when need be.
 
 Training never happens in the dispatcher's own process. So a hung, killed or out-of-memory stack takes nothing with it,
 a time limit is kept by a kill, and the device and the thread count are set before torch is imported.
@@ -11,6 +11,7 @@ import json
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,18 +21,29 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from benchmark.execution.job import EXIT_CLOSED, Reply, Request, reply_from, to_line
+from benchmark.wording import LAST_WORDS, place_in
+
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 5.0
-STDERR_TAIL = 4000
+"""What a process has to end, and its guard to say how it did."""
+PREPARE_SECONDS = 300.0
+"""What imports may take in addition where there is a time limit: a cold disk needs a minute for torch."""
+SAID_LENGTH = 4000
+"""Characters of what a process wrote last that are kept with its cell."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 class DeathError(Exception):
-    """The process ended without an answer; the message says how, and ends with the last it wrote."""
+    """The process ended without an answer; the message says why, and ends with the last it wrote."""
 
 
 class TimeLimitError(Exception):
-    """The process was killed because the time limit had passed."""
+    """The process was killed because the time limit had passed; `place` says where it was then, as `place_in` does."""
+
+    def __init__(self, place: str = "") -> None:
+        super().__init__(f"the time limit passed{place}")
+        self.place = place
 
 
 class StoppedError(Exception):
@@ -58,130 +70,174 @@ class Place:
 
 
 class TrainingProcess:
-    """One `python -m benchmark.execution.worker`, in a session of its own so that Ctrl-C reaches only the parent."""
+    """One `python -m benchmark.execution.worker` under its guard, in sessions of their own: Ctrl-C reaches the run."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process is
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "benchmark.execution.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            env=place.environment(),
-            start_new_session=True,
-        )
+        self._channel, theirs = socket.socketpair()
+        self._control, guards = socket.socketpair()
+        self._channel.settimeout(GRACE_SECONDS)
+        self._control.settimeout(GRACE_SECONDS)
+        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - what is said before there is a guard
+        handles = (theirs.fileno(), guards.fileno())
+        with theirs, guards:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "benchmark.execution.worker", *map(str, handles)],
+                stdin=subprocess.DEVNULL,
+                stdout=self._stderr,
+                stderr=self._stderr,
+                pass_fds=handles,
+                env=place.environment(),
+                start_new_session=True,
+            )
         self._received = b""
+        self._spent = False
 
     @property
     def pid(self) -> int:
-        """Its process id, also the id of its process group."""
+        """The guard's process id, also the id of its process group; the training process is its child."""
         return self._process.pid
 
     def ask(
-        self, request: dict[str, Any], *, seconds: float | None = None, stopped: Callable[[], bool] = lambda: False
-    ) -> dict[str, Any]:
+        self, request: Request, *, seconds: float | None = None, stopped: Callable[[], bool] = lambda: False
+    ) -> Reply:
         """Send one request and wait for its answer; the process is killed on every exception.
 
-        The time limit counts from the moment the process says that it is ready, that is, after its imports.
+        The time limit counts from the moment the process says that it is ready, that is, after its imports; these
+        may take `PREPARE_SECONDS` longer.
 
         Raises:
             DeathError, TimeLimitError, StoppedError.
         """
         try:
-            self._send(request)
-            deadline: float | None = None
-            while True:
-                answer = self._receive(deadline, stopped)
-                if not answer.get("ready"):
-                    return answer
+            self._send(to_line(request))
+            deadline = None if seconds is None else time.monotonic() + seconds + PREPARE_SECONDS
+            while (reply := self._receive(deadline, stopped)).ready:
                 deadline = None if seconds is None else time.monotonic() + seconds
         except BaseException:
             self.kill()
             raise
+        self._spent = bool(reply.spent)
+        return reply
 
-    def _send(self, request: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
+    def _send(self, line: bytes) -> None:
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
+            self._channel.sendall(line)
         except OSError:
-            raise self._death() from None
+            raise DeathError(self._end_words()) from None
 
-    def _receive(self, deadline: float | None, stopped: Callable[[], bool]) -> dict[str, Any]:
+    def _receive(self, deadline: float | None, stopped: Callable[[], bool]) -> Reply:
         """The next line the process writes, polled so that a stop or a time limit is noticed."""
-        assert self._process.stdout is not None
         with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
+            selector.register(self._channel, selectors.EVENT_READ)
+            selector.register(self._control, selectors.EVENT_READ)
             while b"\n" not in self._received:
                 if stopped():
                     raise StoppedError
                 if deadline is not None and time.monotonic() > deadline:
-                    raise TimeLimitError
-                if selector.select(POLL_SECONDS):
-                    piece = os.read(self._process.stdout.fileno(), 1 << 16)
-                    if not piece:
-                        raise self._death()
+                    raise TimeLimitError(self._where_it_is())
+                ready = {key.fileobj for key, _ in selector.select(POLL_SECONDS)}
+                piece = b""
+                with contextlib.suppress(ConnectionError):
+                    piece = self._channel.recv(1 << 16) if self._channel in ready else b""
+                if piece:
                     self._received += piece
+                elif ready:  # a child that has the channel may live on: the guard knows better than the channel's end
+                    raise DeathError(self._end_words())
         line, _, self._received = self._received.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        try:
+            return reply_from(line)
+        except ValueError:
+            raise DeathError("The training process was ended: a plugin wrote into its channel.") from None
 
-    def _death(self) -> DeathError:
-        """What is known about the end of the process."""
-        with contextlib.suppress(subprocess.TimeoutExpired):  # its pipes close a moment before its exit code is there
-            self._process.wait(GRACE_SECONDS)
-        how = exit_words(self._process.returncode)
-        self._end()
-        said = self.last_words()
-        self._close_pipes()
-        return DeathError(f"The training process {how}." + (f"\nIt last wrote:\n{said}" if said else ""))
+    def _where_it_is(self) -> str:
+        """Have it say where it is, and end."""
+        self._order(b"A")
+        return place_in(self._report().get("said", ""), innermost_first=True)
 
-    def last_words(self) -> str:
-        """The end of what the process wrote to its standard error."""
-        with contextlib.suppress(OSError, ValueError):
-            size = self._stderr.seek(0, os.SEEK_END)
-            self._stderr.seek(max(0, size - STDERR_TAIL))
-            return self._stderr.read().decode(errors="replace").strip()
-        return ""
+    def _end_words(self) -> str:
+        """Why it ended, and the last that it wrote."""
+        report = self._report()
+        if "status" in report:
+            code = os.waitstatus_to_exitcode(report["status"])
+            why = exit_words(code, report["peak"], out_of_memory=report["out_of_memory"])
+            why += place_in(report["said"], innermost_first=True) if code < 0 else ""
+            said = report["said"]
+        else:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE_SECONDS)
+            early = self._process.returncode not in (None, 0, -signal.SIGKILL)
+            why = "ended before it began" if early else "was lost: its guard is gone, or silent"
+            self._stderr.seek(0)
+            said = self._stderr.read().decode(errors="replace")
+        said = said.strip()[-SAID_LENGTH:]
+        return f"The training process {why}." + (f"\n{LAST_WORDS}\n{said}" if said else "")
+
+    def _report(self) -> dict[str, Any]:
+        """The guard's next line; empty when it is gone or silent."""
+        line = b""
+        with contextlib.suppress(OSError):
+            while not line.endswith(b"\n"):
+                if not (piece := self._control.recv(1 << 16)):
+                    return {}
+                line += piece
+            report: dict[str, Any] = json.loads(line)
+            return report
+        return {}
+
+    def _order(self, word: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._control.sendall(word)
+
+    def reusable(self) -> bool:
+        """Whether its last cells left nothing behind: no process, no thread, nothing changed for all."""
+        if self._spent:
+            return False
+        self._order(b"?")
+        return self._report() == {"others": []}
 
     def kill(self) -> None:
         """End it and everything it started, at once."""
-        self._end()
-        self._close_pipes()
-
-    def _end(self) -> None:
-        if self._process.returncode is None:  # once it has been waited for, its id may be another's
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-            self._process.wait()
+        self._order(b"K")
+        self._wait()
 
     def close(self) -> None:
-        """Let it end by itself (its input ends); kill it when it does not."""
-        with contextlib.suppress(OSError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()
+        """Let it end by itself (its channel ends); it is killed when it does not."""
+        self._channel.close()
+        self._wait()
+
+    def _wait(self) -> None:
+        """Until the guard has ended everything."""
         try:
             self._process.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            self.kill()
-        self._close_pipes()
+            self._order(b"K")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE_SECONDS)
+            self._process.kill()  # and the training process, which ends with its parent
+            self._process.wait()
+        for end in (self._channel, self._control, self._stderr):
+            end.close()
 
-    def _close_pipes(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout, self._stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
 
-
-def exit_words(code: int | None) -> str:
-    """How a process ended, as `subprocess` counts it; None for one that had closed its output and ran on."""
-    if code is None:
-        return "closed its output, ran on and was ended"
+def exit_words(code: int, peak: int, *, out_of_memory: bool) -> str:
+    """How a process ended, as `subprocess` counts it; `peak` is the most memory it held, in KiB."""
+    if code == EXIT_CLOSED:
+        return "lost its channel: a plugin closed descriptors that are not its own"
     if code >= 0:
         return f"ended with exit code {code}"
-    hint = " (often: the machine ran out of memory)" if code == -signal.SIGKILL else ""
-    return f"was killed by {signal_name(-code)}{hint}"
+    held = f"it held up to {peak / 2**20:.1f} GiB"
+    hints = {
+        signal.SIGKILL: f" (the machine ran out of memory; {held})"
+        if out_of_memory
+        else f" (often: the machine ran out of memory; {held})",
+        signal.SIGSEGV: " (a fault in native code)",
+        signal.SIGBUS: " (a fault in native code, or a full disk under a mapped file)",
+        signal.SIGABRT: " (native code gave up)",
+        signal.SIGILL: " (an instruction this processor does not have)",
+        signal.SIGFPE: " (a division by zero in native code)",
+    }
+    return f"was killed by {signal_name(-code)}{hints.get(signal.Signals(-code), '') if -code < signal.NSIG else ''}"
 
 
 def signal_name(number: int) -> str:
@@ -201,7 +257,8 @@ class ProcessPool:
 
     @contextlib.contextmanager
     def process(self, place: Place) -> Iterator[TrainingProcess]:
-        """A process for that place; kept for the next stack when the block ends well, killed otherwise."""
+        """A process for that place; kept for the next stack when the block ends well and nothing is left of the cells,
+        killed otherwise."""
         with self.lock:
             waiting = self.idle.setdefault(place, [])
             process = waiting.pop() if waiting else None
@@ -211,8 +268,11 @@ class ProcessPool:
         except BaseException:
             process.kill()
             raise
-        with self.lock:
-            self.idle[place].append(process)
+        if process.reusable():
+            with self.lock:
+                self.idle[place].append(process)
+        else:
+            process.kill()
 
     def close(self) -> None:
         """End every idle process."""

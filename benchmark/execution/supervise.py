@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import BenchError, ExitCode
 from benchmark.execution import fit
 from benchmark.execution.devices import gpu_slot
-from benchmark.execution.job import Ended, Job, Outcome
+from benchmark.execution.job import Ended, Job, Outcome, Reply, Request
 from benchmark.execution.process import POOL, DeathError, Place, StoppedError, TimeLimitError
 from benchmark.execution.stopping import STOPPING
-from benchmark.store import Heartbeat, Layout, Store, new_attempt_id
+from benchmark.store import Heartbeat, Layout, Store
 from benchmark.store.claims import Arrivals
 from benchmark.wording import placed_reason
 
@@ -54,17 +54,20 @@ def supervise(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> Outcom
     """
     store = Store(job.store)
     job, already, elsewhere, mine = claim(store, job)
+    ended: list[Ended] = []
+    notes: list[str] = []
     try:
-        ended = train_parts(store, job, mine, stopped) if job.cells else []
+        for reply in train_parts(store, job, mine, stopped) if job.cells else ():
+            ended += reply.ended
+            notes += [reply.note] if reply.note else []
     finally:
         store.release(job.run_id, job.stack_id, job.cell_ids)
         store.end_beat(job.run_id, job.stack_id)
-    return Outcome(job.stack_id, tuple(ended), elsewhere, already, stopped())
+    return Outcome(job.stack_id, tuple(ended), elsewhere, already, stopped(), tuple(dict.fromkeys(notes)))
 
 
-def train_parts(store: Store, job: Job, mine: Heartbeat, stopped: Callable[[], bool]) -> list[Ended]:
+def train_parts(store: Store, job: Job, mine: Heartbeat, stopped: Callable[[], bool]) -> Iterator[Reply]:
     """Train a claimed job, parting it as often as needed."""
-    ended: list[Ended] = []
     waiting = [Part(job)]
     while waiting and not stopped():
         part = waiting.pop(0)
@@ -73,7 +76,7 @@ def train_parts(store: Store, job: Job, mine: Heartbeat, stopped: Callable[[], b
             continue
         store.beat(replace(mine, beaten_at=time.time()))  # a process that died has left its own behind
         try:
-            ended += train_once(part.job, mine.started_at, stopped)
+            yield train_once(part.job, mine.started_at, stopped)
         except StoppedError:
             break
         except (DeathError, TimeLimitError, TrainingError) as error:
@@ -81,8 +84,7 @@ def train_parts(store: Store, job: Job, mine: Heartbeat, stopped: Callable[[], b
             after = what_next(part, error)
             waiting = after + waiting
             if not after:
-                ended.append(give_up(store, part.job, *verdict(part.job, error)))
-    return ended
+                yield Reply(ended=(give_up(store, part.job, *verdict(part.job, error)),))
 
 
 class TrainingError(Exception):
@@ -95,31 +97,25 @@ class RefusedError(BenchError):
     exit_code = ExitCode.INTERNAL
 
 
-def train_once(job: Job, claimed_at: float, stopped: Callable[[], bool]) -> list[Ended]:
+def train_once(job: Job, claimed_at: float, stopped: Callable[[], bool]) -> Reply:
     """Send the cells to a training process and wait for the end."""
     limit = None if job.cell_seconds is None else job.cell_seconds * len(job.cells)
-    reply = ask(job, request_of(job, claimed_at), limit, stopped)
-    return [Ended(**entry) for entry in reply["ended"]]
+    return ask(Request(job, claimed_at=claimed_at), limit, stopped)
 
 
-def ask(job: Job, request: dict[str, Any], seconds: float | None, stopped: Callable[[], bool]) -> dict[str, Any]:
-    """The answer of a training process on a free device of the job's kind."""
+def ask(request: Request, seconds: float | None, stopped: Callable[[], bool]) -> Reply:
+    """The answer of a training process on a free device of the job's kind; on a GPU it sees only its own."""
+    job = request.job
     with gpu_slot(job.device, stopped) as gpu:
         place = Place(gpu.id if gpu else None, job.threads, tuple((p.path, p.sha256) for p in job.plugins))
         with POOL.process(place) as process:
-            reply = process.ask(request, seconds=seconds, stopped=stopped)
-            if "refused" in reply:
-                raise RefusedError(f"the training process gave up: {reply['refused']}")
-            if "raised" in reply:
-                raise TrainingError(reply["raised"])  # inside the block: a process that raised is not used again
+            seen = replace(job, device="cuda" if job.device.startswith("cuda") else job.device)
+            reply = process.ask(replace(request, job=seen), seconds=seconds, stopped=stopped)
+            if reply.refused:
+                raise RefusedError(f"the training process gave up: {reply.refused}")
+            if reply.raised:
+                raise TrainingError(reply.raised)  # inside the block: a process that raised is not used again
     return reply
-
-
-def request_of(job: Job, claimed_at: float) -> dict[str, Any]:
-    """The job as the training process reads it; on a GPU it sees only its own."""
-    device = "cuda" if job.device.startswith("cuda") else job.device
-    own = {"kind": "train", "device": device, "attempt_id": new_attempt_id(), "claimed_at": claimed_at}
-    return {**asdict(job), **own}
 
 
 def what_next(part: Part, error: Exception) -> list[Part]:
@@ -141,19 +137,19 @@ def give_up(store: Store, job: Job, status: Status, reason: str) -> Ended:
 def verdict(job: Job, error: Exception) -> tuple[Status, str]:
     """Status and reason of a cell that ended with `error`."""
     if isinstance(error, TimeLimitError):
-        return "timeout", f"The time limit of {job.cell_seconds:g} s per cell passed, and the process was killed."
+        return "timeout", f"The time limit of {job.cell_seconds:g} s per cell passed{error.place}."
     if isinstance(error, DeathError):
         return "killed", str(error)
     return "failed", str(error)
 
 
 def decide_shape(job: Job, stopped: Callable[[], bool] = STOPPING.is_set) -> dict[str, Any] | None:
-    """Have a training process measure the execution mode of the shape of `job`'s cells; None when that fails."""
+    """Have a training process measure the execution mode of the shape of `job`'s cells; None when that fails, or takes
+    longer than a cell may."""
     try:
-        reply = ask(job, {**request_of(job, 0.0), "kind": "decide"}, None, stopped)
-    except (DeathError, StoppedError, TrainingError):
+        return ask(Request(job, "decide"), job.cell_seconds, stopped).decision
+    except (DeathError, StoppedError, TimeLimitError, TrainingError):
         return None
-    return dict(reply["decision"])
 
 
 def claim(store: Store, job: Job) -> tuple[Job, tuple[str, ...], tuple[str, ...], Heartbeat]:

@@ -1,15 +1,19 @@
-"""The training process: reads jobs from its standard input, trains, writes one shard per stack, answers in one line.
+"""The training process: reads requests from its channel, trains, writes one shard per stack, answers in one line.
 
-Run as `python -m benchmark.execution.worker` by `benchmark.execution.process`. It ends when its input does, so it
-never outlives its parent, however the parent ends; a shard being written is completed first.
+Run as `python -m benchmark.execution.worker CHANNEL CONTROL` by `benchmark.execution.process`, with the descriptors of
+two sockets. Requests and answers go over the first, which no child of this process gets; standard input is empty, and
+what is printed goes to the guard (`benchmark.execution.guard`), which talks to the run over the second. It ends when
+its channel does, so it never outlives its parent, however the parent ends; a shard being written is completed first.
 """
 
 from __future__ import annotations
 
 import faulthandler
-import json
 import os
 import queue
+import resource
+import signal
+import socket
 import sys
 import threading
 import time
@@ -17,11 +21,11 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from benchmark.cell import PluginFile
 from benchmark.errors import StoreError
-from benchmark.execution.job import Ended
+from benchmark.execution.guard import guarded
+from benchmark.execution.job import EXIT_CLOSED, Ended, Reply, Request, request_from, to_line
 from benchmark.wording import placed_reason
 
 if TYPE_CHECKING:
@@ -35,105 +39,192 @@ BEAT_SECONDS = 0.5
 TICK_SECONDS = 60.0
 """And at least this often, so that other machines know the process is there."""
 
+LIMITS = [value for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
+
 writing = threading.Lock()
 """Held while a shard is written; the process does not end meanwhile."""
 
 
 def main() -> None:
-    """Serve requests until the input ends."""
+    """Serve requests until the channel ends."""
+    channel, control = (socket.socket(fileno=int(word)) for word in sys.argv[1:3])
+    for end in (channel, control):
+        end.set_inheritable(False)
+    guarded(control, channel)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     faulthandler.enable()
-    channel = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what families print goes to the log, not among the answers
-    requests: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=receive, args=(sys.stdin, requests), daemon=True).start()
+    serve(Channel(channel))
+
+
+class Channel:
+    """The way to the run and back. Forked children lose it, and none of them goes on with the work."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+        self._identity = os.fstat(end.fileno())
+        self._owner = os.getpid()
+        self._requests: queue.Queue[bytes] = queue.Queue()
+        os.register_at_fork(after_in_child=self._end.close)
+        threading.Thread(target=self._receive, daemon=True).start()
+
+    def _receive(self) -> None:
+        """Pass lines on; at the end of the channel the run is done or dead, and so is this process."""
+        received = b""
+        try:
+            while piece := self._end.recv(1 << 16):
+                *lines, received = (received + piece).split(b"\n")
+                for line in lines:
+                    self._requests.put(line)
+        except OSError:
+            self.check()
+        with writing:
+            os._exit(0)
+
+    def request(self) -> Request:
+        """The next one."""
+        return request_from(self._requests.get())
+
+    def answer(self, reply: Reply) -> None:
+        """One line to the run; a run that is gone ends this process."""
+        self.check()
+        try:
+            self._end.sendall(to_line(reply))
+        except OSError:
+            os._exit(0)
+
+    def check(self) -> None:
+        """End a process that is not to go on: a child that returned from a plugin's fork, or one whose plugin closed
+        the descriptors that were not its own."""
+        if os.getpid() != self._owner:
+            os._exit(0)
+        try:
+            found = os.fstat(self._end.fileno())
+            mine = (found.st_dev, found.st_ino) == (self._identity.st_dev, self._identity.st_ino)
+        except OSError:
+            mine = False
+        if not mine:
+            os._exit(EXIT_CLOSED)
+
+
+def serve(channel: Channel) -> None:
+    """Answer requests, one after another."""
+    before: dict[str, Any] | None = None
     while True:
-        request = json.loads(requests.get())
-        answer(channel, respond(request, lambda: answer(channel, {"ready": True})))
+        request = channel.request()
+        before = before or world()
+        reply = respond(request, channel)
+        changed = tuple(name for name, value in world().items() if value != before.get(name, value))
+        channel.answer(replace(reply, spent=changed))
 
 
-def receive(source: IO[str], requests: queue.Queue[str]) -> None:
-    """Pass lines on; at the end of the input the parent is done or dead, and so is this process."""
-    for line in source:
-        requests.put(line)
-    with writing:
-        os._exit(0)
+def world() -> dict[str, Any]:
+    """What cells can change for those that this process trains later. Not among it: code replaced at run time."""
+    found: dict[str, Any] = {
+        "threads": {thread.ident for thread in threading.enumerate() if thread.is_alive()},
+        "working directory": working_directory(),
+        "environment": {name: value for name, value in os.environ.items() if not name.startswith(("TORCH", "TRITON"))},
+        "signal handlers": [signal.getsignal(n) for n in signal.valid_signals() if n != signal.SIGCHLD],  # torch's own
+        "module path": [*sys.path],
+        "recursion limit": sys.getrecursionlimit(),
+        "resource limits": [resource.getrlimit(limit) for limit in LIMITS],
+    }
+    if "torch" in sys.modules:
+        import torch
+
+        found |= {
+            "default dtype": torch.get_default_dtype(),
+            "default device": torch.get_default_device(),
+            "gradients": torch.is_grad_enabled(),
+            "torch threads": torch.get_num_threads(),
+            "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+            "matmul precision": torch.get_float32_matmul_precision(),
+            "anomaly detection": torch.is_anomaly_enabled(),
+        }
+    return found
 
 
-def answer(channel: IO[str], value: Mapping[str, Any]) -> None:
-    """One JSON line to the parent; a parent that is gone ends this process."""
+def working_directory() -> str | None:
+    """Where this process is; None when that folder is gone."""
     try:
-        channel.write(json.dumps(value) + "\n")
-        channel.flush()
+        return os.getcwd()  # noqa: PTH109 - Path.cwd() raises the same
     except OSError:
-        os._exit(0)
+        return None
 
 
-def respond(request: Mapping[str, Any], ready: Callable[[], None]) -> dict[str, Any]:
-    """The answer to one request: `{"ended": [...]}`, `{"decision": ...}`, `{"raised": traceback}` when training the
-    stack raised, or `{"refused": reason}` when no stack can be trained or stored here."""
+def respond(request: Request, channel: Channel) -> Reply:
+    """What the run is told: how the cells ended, the traceback that training the stack raised, or why no stack can be
+    trained or stored here."""
     try:
         cells = prepare(request)
     except (Exception, SystemExit) as error:
-        return {"refused": f"{type(error).__name__}: {error}"}
-    ready()
+        return Reply(refused=f"{type(error).__name__}: {error}")
+    channel.answer(Reply(ready=True))
     try:
-        if request["kind"] == "conform":
+        if request.kind == "conform":
             return conform(request)
-        return decide(request, cells) if request["kind"] == "decide" else train(request, cells)
+        return decide(request, cells) if request.kind == "decide" else train(request, cells, channel.check)
     except StoreError as error:
-        return {"refused": str(error)}
-    except (Exception, SystemExit):  # a family that calls sys.exit fails its cell, it does not end this process
-        return {"raised": traceback.format_exc()}
+        return Reply(refused=str(error))
+    except (Exception, SystemExit, KeyboardInterrupt):  # a family that calls sys.exit fails its cell, not this process
+        return Reply(raised=traceback.format_exc())
 
 
-def prepare(request: Mapping[str, Any]) -> list[Cell]:
+def prepare(request: Request) -> list[Cell]:
     """Import what training needs, before the clock of the time limit starts, and rebuild the cells."""
     import torch
 
     import benchmark.train.stack  # noqa: F401
+    from benchmark.execution.changes import families_of
     from benchmark.plan import cell_from_json
     from benchmark.registry import Registry
 
-    torch.set_num_threads(int(request["threads"]))
-    registry = Registry.from_plugins(PluginFile(**plugin) for plugin in request["plugins"])
-    return [cell_from_json(text, registry) for _, text in request["cells"]]
+    torch.set_num_threads(request.job.threads)
+    registry = Registry.from_plugins(request.job.plugins)
+    cells = [cell_from_json(text, registry) for _, text in request.job.cells]
+    for cell in cells:
+        families_of(cell)  # the code as it is imported, whatever becomes of the files while it trains
+    return cells
 
 
-def decide(request: Mapping[str, Any], cells: Sequence[Cell]) -> dict[str, Any]:
+def decide(request: Request, cells: Sequence[Cell]) -> Reply:
     """Measure which execution mode pays for the cells' shape."""
     from benchmark.train.probe import decide_mode
 
-    decision = decide_mode(cells, device=request["device"], workers=request["workers"])
-    return {"decision": decision.to_json()}
+    return Reply(decision=decide_mode(cells, device=request.job.device, workers=request.job.workers).to_json())
 
 
-def conform(request: Mapping[str, Any]) -> dict[str, Any]:
+def conform(request: Request) -> Reply:
     """Ask a rule of the conformance kit."""
     from benchmark.conformance.run import respond
 
-    return respond(request)
+    return Reply(answer=respond(request.question))
 
 
-def train(request: Mapping[str, Any], cells: Sequence[Cell]) -> dict[str, Any]:
-    """Train a stack and store it."""
+def train(request: Request, cells: Sequence[Cell], check: Callable[[], None]) -> Reply:
+    """Train a stack and store it; `check` ends a process that is not to go on."""
     from benchmark.execution.changes import data_of
     from benchmark.store import Store
-    from benchmark.train.mode import Mode
+    from benchmark.train.mode import Mode, no_compiler
     from benchmark.train.stack import train_stack
 
-    store = Store(Path(request["store"]))
+    job, mode, note = request.job, Mode.parse(request.job.mode), ""
+    if mode.compiled and not job.pinned and (reason := no_compiler(job.device)):
+        note = f"{mode} was chosen for {job.task} where programs can be compiled; here {reason}, so it is not compiled"
+        mode = replace(mode, compiled=False)
+    store = Store(Path(job.store))
     started_at = utc_now()
     data = [data_of(cell.task) for cell in cells]  # now: another set may be put in place while this one is trained on
-    with Beats(store, request, cells) as beats:
-        outcomes = train_stack(cells, mode=Mode.parse(request["mode"]), device=request["device"], progress=beats.note)
+    with Beats(store, request, cells, check) as beats:
+        outcomes = train_stack(cells, mode=mode, device=job.device, progress=beats.note)
+        check()
         records = make_records(request, cells, outcomes, data, started_at)
         with writing:
             store.write_shard(records)
-    return {"ended": [ended(record).as_json() for record in records]}
+    return Reply(ended=tuple(ended(record) for record in records), note=note)
 
 
 def make_records(
-    request: Mapping[str, Any],
+    request: Request,
     cells: Sequence[Cell],
     outcomes: Sequence[CellOutcome],
     data: Sequence[Mapping[str, str]],
@@ -144,11 +235,12 @@ def make_records(
 
     from benchmark.execution.records import record_of
 
-    device = torch.cuda.get_device_name() if request["device"].startswith("cuda") else "cpu"
+    device = torch.cuda.get_device_name() if request.job.device.startswith("cuda") else "cpu"
+    made = {**vars(request.job), "attempt_id": request.attempt_id}
     return [
         record_of(
             cell,
-            request,
+            made,
             read,
             device=device,
             status=outcome.status,
@@ -167,8 +259,8 @@ def make_records(
 
 
 def ended(record: CellRecord) -> Ended:
-    """What the parent is told of a stored record."""
-    error = placed_reason(record.error) if record.error and record.error.strip() else None
+    """What the run is told of a stored record."""
+    error = placed_reason(record.error) if record.error else None
     return Ended(record.cell_id, record.status, record.seconds, record.finals, error)
 
 
@@ -187,38 +279,42 @@ def primary_of(metrics: Mapping[str, float], primary: str) -> tuple[str, float] 
 class Beats:
     """Keeps the heartbeat of the stack in the store while the block runs."""
 
-    def __init__(self, store: Store, request: Mapping[str, Any], cells: Sequence[Cell]) -> None:
+    def __init__(self, store: Store, request: Request, cells: Sequence[Cell], check: Callable[[], None]) -> None:
         from benchmark.store import Heartbeat
 
-        self._store = store
+        job = request.job
+        self._store, self._check = store, check
         self._names = {cell.id: cell.initializer_name for cell in cells}
-        self._primary = request["metric"] or cells[0].task.metrics()[0].name
+        self._primary = job.metric or cells[0].task.metrics()[0].name
         self._newest: dict[str, tuple[str, float]] = {}
         self._last = 0.0
         self._over = threading.Event()
         self._file = threading.Lock()
+        self._thread = threading.Thread(target=self._tick, daemon=True)
         self._beat: Heartbeat = Heartbeat(
-            run_id=request["run_id"],
-            stack_id=request["stack_id"],
-            task=request["task"],
+            run_id=job.run_id,
+            stack_id=job.stack_id,
+            task=job.task,
             cell_ids=tuple(cell.id for cell in cells),
-            execution=request["mode"],
-            device=request["device"],
-            started_at=request["claimed_at"],
+            execution=job.mode,
+            device=job.device,
+            started_at=request.claimed_at,
         )
 
     def __enter__(self) -> Beats:
         self._write()
-        threading.Thread(target=self._tick, daemon=True).start()
+        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
+        self._thread.join()
         with self._file:
             self._store.end_beat(self._beat.run_id, self._beat.stack_id)
 
     def note(self, progress: Progress) -> None:
         """Called by training at each step that is worth a word."""
+        self._check()
         for cell, metrics in progress.metrics.items():
             if (found := primary_of(metrics, self._primary)) is not None:
                 self._newest[cell] = found

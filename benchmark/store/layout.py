@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +102,16 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_LENGTH]
 
 
+@cache
 def host() -> str:
-    """This machine's name, safe within a file name."""
-    return re.sub(r"[^A-Za-z0-9]", "", socket.gethostname())[:40] or "host"
+    """This machine, safe within a file name: its name, and where Linux tells, a digest of its boot and of the namespace
+    that process ids count in. Containers and rebooted nodes of one name are so told apart."""
+    name = re.sub(r"[^A-Za-z0-9]", "", socket.gethostname())[:40] or "host"
+    try:
+        marks = Path("/proc/sys/kernel/random/boot_id").read_text() + os.readlink("/proc/self/ns/pid")  # noqa: PTH115
+    except OSError:
+        return name
+    return f"{name}-{hashlib.sha256(marks.encode()).hexdigest()[:8]}"
 
 
 def temporary(folder: Path, stem: str) -> Path:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
+import shutil
 from dataclasses import dataclass
 
 from benchmark.errors import UsageError
@@ -37,6 +40,14 @@ class Mode:
 
     def __str__(self) -> str:
         return self.name
+
+
+def no_compiler(device: str) -> str:
+    """Why programs for a device cannot be compiled here; empty when they can, as far as can be told without torch."""
+    if device != "cpu":
+        return "" if importlib.util.find_spec("triton") else "triton is not installed"
+    compiler = os.environ.get("CXX", "g++")
+    return "" if shutil.which(compiler) else f"there is no C++ compiler ({compiler})"
 
 
 ALONE = Mode(compiled=False, stack_size=1)

@@ -65,6 +65,53 @@ def test_visible_devices_limit_the_choice(machine):
     assert devices.gpus() == ()
 
 
+@pytest.mark.parametrize(
+    "visible",
+    ["0", "1,0", "0,-1,1", "0,7,1", "0,0", "-1", "", "0,x", "GPU-aaaa,GPU-bbbb", "GPU-aaaa,0", "1,GPU-aaaa", "MIG-a"],
+)
+def test_the_variable_is_read_as_torch_reads_it(machine, monkeypatch, visible):
+    """torch's own parser says which words stand; of these, CUDA hides what follows one that there is not."""
+    import torch
+
+    machine(visible=visible)
+    words = torch.cuda._parse_visible_devices()
+    known = {"0": 0, "1": 1, "GPU-aaaa": 0, "GPU-bbbb": 1}
+    expected = []
+    for word in map(str, words):
+        if word not in known and not word.startswith("MIG-"):
+            break
+        expected.append(word)
+    assert [gpu.id for gpu in devices.gpus()] == expected
+
+
+def test_a_partition_of_a_gpu_is_a_device_of_that_name(machine, monkeypatch):
+    machine(visible="MIG-377e0049-554c")
+    lines = ["GPU 0: NVIDIA A100 (UUID: GPU-aaaa)", "  MIG 1g.5gb     Device  0: (UUID: MIG-377e0049-554c-540b)"]
+    monkeypatch.setattr(devices, "nvidia_smi", lambda *words: lines)
+    assert devices.gpus() == (Gpu("MIG-377e0049-554c", "MIG 1g.5gb", "MIG-377e0049-554c-540b"),)
+    assert resolve_device("auto") == "cuda"
+    machine(visible="MIG-none")
+    monkeypatch.setattr(devices, "nvidia_smi", lambda *words: lines)
+    assert devices.gpus() == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"visible": "GPU-cccc"}, "CUDA_VISIBLE_DEVICES=GPU-cccc names no GPU that nvidia-smi lists"),
+        ({"cuda": False}, "2 GPUs are here, but this torch is built without CUDA"),
+        ({"visible": "-1"}, ""),
+        ({"listing": []}, ""),
+        ({}, ""),
+    ],
+)
+def test_auto_that_ends_on_the_cpu_although_gpus_are_there_or_named_says_so(machine, fields, told):
+    machine(**fields)
+    assert devices.why_on_cpu("auto").startswith(told)
+    assert bool(devices.why_on_cpu("auto")) == bool(told)
+    assert devices.why_on_cpu("cpu") == ""
+
+
 def test_each_gpu_is_held_by_one(machine):
     machine()
     with gpu_slot("cuda") as first, gpu_slot("cuda") as second:

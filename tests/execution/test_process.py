@@ -7,16 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
-from benchmark.execution import worker
+from benchmark.execution import guard
+from benchmark.execution.job import Job, Request
 from benchmark.execution.process import DeathError, Place, ProcessPool, StoppedError, TimeLimitError, TrainingProcess
-from benchmark.execution.supervise import request_of
 from benchmark.store import Store
 from benchmark.store.layout import process_start
 
-BAD_REQUEST = {"kind": "train", "threads": 1, "plugins": [], "cells": [["x", "{}"]]}
+BAD_REQUEST = Request(Job("store", "run-1", "0", "toy", (("x", "{}"),), "alone", "cpu", 1))
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +43,9 @@ def test_a_process_trains_a_job_and_is_used_again(pool, toy_cells, toy_job):
     for count in (2, 3):
         job = toy_job(toy_cells(count))
         with pool.process(place()) as process:
-            reply = process.ask(request_of(job, time.time()))
+            reply = process.ask(Request(job))
             pids.add(process.pid)
-        assert {ended["status"] for ended in reply["ended"]} == {"finished"}
+        assert {ended.status for ended in reply.ended} == {"finished"}
         assert set(Store(job.store).finished()) == set(job.cell_ids)
         assert not Store(job.store).heartbeats()
     assert len(pids) == 1
@@ -52,58 +53,68 @@ def test_a_process_trains_a_job_and_is_used_again(pool, toy_cells, toy_job):
 
 def test_cells_that_cannot_be_rebuilt_are_refused(pool):
     with pool.process(place()) as process:
-        assert "KeyError" in process.ask(BAD_REQUEST)["refused"]
+        assert "KeyError" in process.ask(BAD_REQUEST).refused
 
 
 def test_a_store_that_cannot_be_written_to_is_refused(pool, toy_cells, toy_job, tmp_path):
     (tmp_path / "shards").write_text("not a folder")
-    request = request_of(toy_job(toy_cells(1), store=str(tmp_path)), time.time())
+    request = Request(toy_job(toy_cells(1), store=str(tmp_path)))
     with pool.process(place()) as process:
-        assert "cannot write a result" in process.ask(request)["refused"]
+        assert "cannot write a result" in process.ask(request).refused
 
 
 def test_a_plugin_that_changed_since_the_run_began_is_refused(pool, toy_cells, toy_job):
-    changed = [{"path": plugin.path, "sha256": "0" * 64} for plugin in toy_job(toy_cells(1)).plugins]
-    request = {**request_of(toy_job(toy_cells(1)), time.time()), "plugins": changed}
+    job = toy_job(toy_cells(1))
+    request = Request(replace(job, plugins=tuple(replace(plugin, sha256="0" * 64) for plugin in job.plugins)))
     with pool.process(place()) as process:
-        assert "has changed since the run began" in process.ask(request)["refused"]
+        assert "has changed since the run began" in process.ask(request).refused
 
 
-def test_a_death_tells_the_signal_and_the_last_words(tmp_path):
+def trainer_of(process):
+    """The training process, once the guard has forked it off."""
+    end = time.monotonic() + 30
+    while not (found := [*guard.children(process.pid)]) and time.monotonic() < end:
+        time.sleep(0.01)
+    return found[0]
+
+
+def test_a_death_tells_the_signal_and_the_memory_it_held():
     process = TrainingProcess(place())
+    os.kill(trainer_of(process), signal.SIGKILL)
+    with pytest.raises(DeathError, match=r"SIGKILL \(often: the machine ran out of memory; it held up to 0\.\d GiB\)"):
+        process.ask(BAD_REQUEST)
+    assert gone(process.pid)
+
+
+def test_the_death_of_its_guard_ends_the_process_too():
+    process = TrainingProcess(place())
+    trainer = trainer_of(process)
     os.kill(process.pid, signal.SIGKILL)
-    with pytest.raises(DeathError, match=r"SIGKILL \(often: the machine ran out of memory\)"):
+    with pytest.raises(DeathError, match=r"process was lost"):
         process.ask(BAD_REQUEST)
+    assert gone(trainer)
 
 
-def test_a_death_tells_the_exit_code_of_a_process_that_ends_itself():
-    """Its pipes close before the exit code can be collected; killing it at once would hide the code."""
-    slow = "import os, time; os.close(0); os.close(1); time.sleep(0.3); os._exit(3)"
-    process = TrainingProcess(place())
-    process.kill()
-    process._process = subprocess.Popen(
-        [sys.executable, "-c", slow], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-    )
-    with pytest.raises(DeathError, match=r"ended with exit code 3\."):
-        process.ask(BAD_REQUEST)
+def test_a_process_that_cannot_even_begin_says_why(monkeypatch, tmp_path):
+    (tmp_path / "benchmark").mkdir()
+    (tmp_path / "benchmark" / "__init__.py").write_text("raise RuntimeError('another benchmark')")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with pytest.raises(DeathError, match=r"(?s)ended before it began.*It last wrote:.*another benchmark"):
+        TrainingProcess(place()).ask(BAD_REQUEST)
 
 
-def test_a_family_that_calls_sys_exit_fails_with_its_traceback(monkeypatch):
-    def leave(*_):
-        sys.exit(3)
-
-    monkeypatch.setattr(worker, "prepare", lambda request: [])
-    monkeypatch.setattr(worker, "train", leave)
-    reply = worker.respond({"kind": "train"}, lambda: None)
-    assert reply["raised"].startswith("Traceback")
-    assert "SystemExit: 3" in reply["raised"]
+def test_a_family_that_calls_sys_exit_fails_with_its_traceback(pool, toy_cells, toy_job):
+    with pool.process(place()) as process:
+        raised = process.ask(Request(toy_job(toy_cells(1, "toy_exiting")))).raised
+    assert raised.startswith("Traceback")
+    assert raised.endswith("SystemExit: 3\n")
 
 
 def test_the_time_limit_kills_the_process(toy_cells, toy_job):
     process = TrainingProcess(place())
     job = toy_job(toy_cells(2, "toy_hanging"))
     with pytest.raises(TimeLimitError):
-        process.ask(request_of(job, time.time()), seconds=0.5)
+        process.ask(Request(job), seconds=0.5)
     assert gone(process.pid)
 
 
@@ -111,7 +122,7 @@ def test_a_stop_kills_the_process(toy_cells, toy_job):
     process = TrainingProcess(place())
     end = time.monotonic() + 0.3
     with pytest.raises(StoppedError):
-        process.ask(request_of(toy_job(toy_cells(2)), time.time()), stopped=lambda: time.monotonic() > end)
+        process.ask(Request(toy_job(toy_cells(2))), stopped=lambda: time.monotonic() > end)
     assert gone(process.pid)
 
 

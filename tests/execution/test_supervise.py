@@ -10,7 +10,7 @@ import pytest
 
 from benchmark.errors import ExitCode
 from benchmark.execution import supervise as module
-from benchmark.execution.job import Ended
+from benchmark.execution.job import Ended, Reply
 from benchmark.execution.process import DeathError, StoppedError, TimeLimitError
 from benchmark.execution.supervise import RefusedError, TrainingError, claim, supervise
 from benchmark.store import Heartbeat, RunRecord, Store
@@ -24,13 +24,13 @@ class FakeTraining:
         self.guilty, self.error, self.only_first = set(guilty), error, only_first
         self.asked = []
 
-    def __call__(self, job, request, seconds, stopped):
-        ids = [id for id, _ in request["cells"]]
+    def __call__(self, request, seconds, stopped):
+        ids = request.job.cell_ids
         self.asked.append(len(ids))
         guilty = self.guilty & set(ids)
         if guilty and (not self.only_first or len(self.asked) <= self.only_first):
             raise self.error
-        return {"ended": [Ended(id, "finished").as_json() for id in ids]}
+        return Reply(ended=tuple(Ended(id, "finished") for id in ids))
 
 
 @pytest.fixture
@@ -85,11 +85,12 @@ def test_a_stack_that_does_not_fit_into_a_gpu_is_halved_and_later_ones_start_so(
     """The training process alone is replaced: one whose GPU holds three cells."""
     asked = []
 
-    def ask(job, request, seconds, stopped):
+    def ask(request, seconds, stopped):
+        job = request.job
         asked.append(len(job.cells))
         if len(job.cells) > 3:
             raise TrainingError("Traceback\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
-        return {"ended": [Ended(id, "finished").as_json() for id in job.cell_ids]}
+        return Reply(ended=tuple(Ended(id, "finished") for id in job.cell_ids))
 
     monkeypatch.setattr(module, "ask", ask)
     monkeypatch.setattr(module.fit, "_limits", {})
@@ -116,7 +117,7 @@ def test_a_stopped_job_records_nothing(fake, toy_cells, toy_job):
 def test_what_concerns_every_cell_ends_the_run_at_once(monkeypatch, toy_cells, toy_job):
     class Process:
         def ask(self, request, **keywords):
-            return {"refused": "disk full"}
+            return Reply(refused="disk full")
 
     monkeypatch.setattr(module.POOL, "process", lambda place: contextlib.nullcontext(Process()))
     job = toy_job(toy_cells(8))
@@ -128,7 +129,7 @@ def test_what_concerns_every_cell_ends_the_run_at_once(monkeypatch, toy_cells, t
 
 def test_the_time_limit_of_a_stack_is_that_of_its_cells_together(monkeypatch, toy_cells, toy_job):
     seen = []
-    monkeypatch.setattr(module, "ask", lambda job, request, seconds, stopped: seen.append(seconds) or {"ended": []})
+    monkeypatch.setattr(module, "ask", lambda request, seconds, stopped: seen.append(seconds) or Reply())
     supervise(toy_job(toy_cells(4), cell_seconds=2.5))
     supervise(toy_job(toy_cells(4)))
     assert seen == [10.0, None]
