@@ -324,3 +324,10 @@ def test_a_package_that_is_installed_brings_its_backend(make_project):
     )
     assert other.returncode == 2
     assert "'greting' is not known; did you mean 'greeting'? (backend mine)" in other.stderr
+
+
+def test_a_compiled_mode_that_is_asked_for_is_refused_where_nothing_compiles(project, monkeypatch):
+    monkeypatch.setenv("CXX", "/nonexistent/g++")
+    said = project.bench("run", "toy.yaml", "--device", "cpu", "--execution", "compiled", code=2)
+    assert "--execution compiled: there is no C++ compiler (/nonexistent/g++), so nothing can be compiled here." in said
+    assert not project.store.root.exists()

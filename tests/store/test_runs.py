@@ -165,3 +165,17 @@ def test_the_overview_counts_the_last_run_of_each_experiment(store, record):
     assert experiment.total == sum(counts)
     assert [failure.reason for failure in found.failures] == ["E: no", "killed"]
     assert found.cells == 3
+
+
+def test_machines_of_one_name_are_told_apart_by_boot_and_process_namespace(monkeypatch):
+    from benchmark.store import layout
+
+    names = set()
+    for boot, namespace in (("a", "pid:[1]"), ("a", "pid:[2]"), ("b", "pid:[1]")):
+        layout.host.cache_clear()
+        monkeypatch.setattr(layout.Path, "read_text", lambda _, boot=boot: boot)
+        monkeypatch.setattr(layout.os, "readlink", lambda _, namespace=namespace: namespace)
+        names.add(layout.host())
+    layout.host.cache_clear()
+    assert len(names) == 3
+    assert len({name.partition("-")[0] for name in names}) == 1
