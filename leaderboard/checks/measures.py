@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 from leaderboard.claims.model import Claim, Direction
 from leaderboard.lexicon import Meaning, read
@@ -58,16 +59,23 @@ def direction_of(claim: Claim) -> tuple[Direction, bool]:
 
 def bounds(claim: Claim) -> tuple[int | None, int | None]:
     """Least and greatest possible value in the claim's unit, from its unit and its metric."""
-    known = family(measure(claim))
+    labels = claim.scope.metric, claim.scope.task, claim.where.column
+    return _bounds(measure(claim), claim.unit, claim.scope.metric is not None, *labels)
+
+
+@lru_cache(maxsize=4096)
+def _bounds(name: str | None, unit: str, stated: bool, *labels: str | None) -> tuple[int | None, int | None]:
+    known = family(name)
     if known is None:
-        return (0, None) if claim.unit == "perplexity" else (None, None)
+        return (0, None) if unit == "perplexity" else (None, None)
     apart = not known.is_exact and known.rest.replace("%", "").strip() != ""
-    if known.changed or apart or is_rank(claim) or re.search(r"\b(db|log)\b", claim.where.column.casefold()):
+    rank = any(label and read(label).name == "rank" for label in labels)
+    if known.changed or apart or rank or re.search(r"\b(db|log)\b", (labels[-1] or "").casefold()):
         return None, None
     share = known.is_share or "maybe" in known.flags
-    if share and claim.unit not in {"percent", "fraction"}:
-        return (-100 if known.lower != 0 else 0, 100) if known.is_share and claim.scope.metric else (None, None)
-    factor = 100 if claim.unit == "percent" and share else 1
+    if share and unit not in {"percent", "fraction"}:
+        return (-100 if known.lower != 0 else 0, 100) if known.is_share and stated else (None, None)
+    factor = 100 if unit == "percent" and share else 1
     low, high = (None if bound is None else int(bound * factor) for bound in (known.lower, known.upper))
     return low, high
 

@@ -128,6 +128,28 @@ def power_of_ten(exponent: int) -> Fraction:
     return Fraction(10) ** exponent
 
 
+def hundredths_of(mantissa: int, policy: Rounding) -> tuple[int, int]:
+    """Bounds of a printed number in hundredths of its last digit."""
+    near, far = HUNDREDTHS[policy]
+    middle = mantissa * 100
+    if mantissa == 0:
+        return -max(near, far), max(near, far)
+    return (middle - near, middle + far) if mantissa > 0 else (middle - far, middle + near)
+
+
+@lru_cache(maxsize=65536)
+def scaled(mantissa: int, decimals: int) -> Fraction:
+    """`mantissa` × 10^-`decimals`."""
+    return mantissa * power_of_ten(-decimals)
+
+
+@lru_cache(maxsize=65536)
+def span_of(mantissa: int, decimals: int, policy: Rounding) -> Interval:
+    """Every value that prints so."""
+    low, high = hundredths_of(mantissa, policy)
+    return Interval(scaled(low, decimals + 2), scaled(high, decimals + 2))
+
+
 @dataclass(frozen=True, slots=True)
 class Reported:
     """A printed number: `mantissa` × 10^-`decimals`, and how it was rounded."""
@@ -140,7 +162,7 @@ class Reported:
     @property
     def value(self) -> Fraction:
         """The number as it stands."""
-        return self.mantissa * self.ulp
+        return scaled(self.mantissa, self.decimals)
 
     @property
     def ulp(self) -> Fraction:
@@ -155,17 +177,11 @@ class Reported:
 
     def hundredths(self, policy: Rounding | None = None) -> tuple[int, int]:
         """Bounds in hundredths of the last printed digit: all that the fast checks need."""
-        near, far = HUNDREDTHS[policy or self.rounding]
-        middle = self.mantissa * 100
-        if self.mantissa == 0:
-            return -max(near, far), max(near, far)
-        return (middle - near, middle + far) if self.mantissa > 0 else (middle - far, middle + near)
+        return hundredths_of(self.mantissa, policy or self.rounding)
 
     def interval(self, policy: Rounding | None = None) -> Interval:
         """Every value that prints like this."""
-        low, high = self.hundredths(policy)
-        unit = self.ulp / 100
-        return Interval(low * unit, high * unit)
+        return span_of(self.mantissa, self.decimals, policy or self.rounding)
 
     def at(self, decimals: int, policy: Rounding | None = None) -> tuple[int, int]:
         """Bounds as whole numbers in units of 10^-(decimals + 2); `decimals` at least this number's own."""

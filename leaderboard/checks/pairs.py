@@ -58,6 +58,8 @@ def comparable(evidence: Evidence, tally: Tally) -> Iterator[tuple[Number, Numbe
             scopes = relate(a.scope, b.scope)
             if scopes.differ:
                 tally.skip(f"scopes differ in {', '.join(scopes.differ)}")
+            elif read(a.scope.metric or "").name in ("time", "memory", "throughput"):
+                tally.skip("a cost, which depends on the machine")
             elif _parts(evidence, a) != _parts(evidence, b):
                 tally.skip("averages over other parts")
             else:

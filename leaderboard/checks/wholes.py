@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 
 from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
@@ -29,6 +30,8 @@ SUMMARIES = frozenset({
     "overall", "total", "optimality gap", "geometric mean", "geo mean", "geo. mean", "geomean",
 })  # fmt: skip
 """Labels of numbers that sum the others up in another way, and so are no part of an average."""
+PADDED = 10
+"""Parts from which zeros at the end of all of them are no digits."""
 UNTOLD = "weights that are not stated"
 MOST_LEFT_OUT = 2
 """Numbers that a reading may leave out."""
@@ -127,9 +130,12 @@ def _term(number: Number) -> Term:
 
 
 def weights_of(parts: Sequence[Number]) -> Weights:
-    """Stated weights, or sizes; None where one is missing."""
+    """Stated weights, or sizes, or the counts of the headings (`Retrieval (15)`); None where one is missing."""
     stated = [n.claim.weight or (str(n.claim.items) if n.claim.items else None) for n in parts]
-    return None if None in stated else tuple(Fraction(str(weight).replace(",", "")) for weight in stated)
+    if None not in stated:
+        return tuple(Fraction(str(weight).replace(",", "")) for weight in stated)
+    counts = [read((n.claim.where.column or n.claim.where.row).rpartition(" / ")[2]).count for n in parts]
+    return tuple(Fraction(count) for count in counts if count) if all(counts) else None
 
 
 # --- one line of averages and its readings ----------------------------------------------------------------------------
@@ -181,7 +187,8 @@ class Line:
         for reading in self._readings():
             entries = [entry for at in range(len(self.wholes)) if (entry := self._entry(at, reading)) is not None]
             tried += bool(entries)
-            holds = [case.holds() for _, case, _ in entries]
+            plain = not (reading.by_size or reading.nested or reading.share)
+            holds = [_plain_fits(w, parts) if plain else case.holds() for w, case, parts in entries]
             hits = sum(holds)
             if entries and hits > best.hits:
                 best = Taken(hits, reading, entries, holds)
@@ -193,7 +200,7 @@ class Line:
         hits, entries = best.hits, best.entries
         if not entries:
             return
-        sample = entries[:12]
+        sample = entries[:4]
         chance = sum(case.chance for _, case, _ in sample) / len(sample)
         guess = self.plain and best.reading.natural and (2 * hits >= len(entries) or len(entries) == 1)
         size = len(entries) - (hits < len(entries))  # against the odd one out the others must stand
@@ -250,7 +257,18 @@ class Line:
             weights = (reading.share, 1 - reading.share) if len(parts) == 2 else None
         if weights is None and (reading.by_size or reading.nested or reading.share is not None):
             return None
-        return whole, Case(mean_relation(len(parts), weights), _term(whole), tuple(map(_term, parts))), parts
+        terms = tuple(self._part(_term(n)) for n in parts)
+        return whole, Case(mean_relation(len(parts), weights), _term(whole), terms), parts
+
+    @cached_property
+    def _is_padded(self) -> bool:
+        """Whether all parts end in a zero that was never measured: `53.00` beside `46.30`, ten at least."""
+        printed = [n.reported for row in self.beside for n in row.values()]
+        return len(printed) > PADDED and all(r.decimals > 1 and r.mantissa % 10 == 0 for r in printed)
+
+    def _part(self, term: Term) -> Term:
+        shorter = replace(term.reported, mantissa=term.reported.mantissa // 10, decimals=term.reported.decimals - 1)
+        return replace(term, reported=shorter) if self._is_padded else term
 
 
 def _plain_fits(whole: Number, parts: Sequence[Number]) -> bool:

@@ -249,7 +249,7 @@ def _not_best(evidence: Evidence, line: Line, stated: bool, lines: list[Line]) -
             Explanation("the rows do not compete", "another group, size or training set: not told by the print", True),
         ),
         f"bold not on the best in {line.table}",
-        Severity.ERROR if drawn and not ours and not lone else Severity.WARNING,
+        Severity.INFO if ours else Severity.ERROR if drawn and not lone else Severity.WARNING,
         nearest=(f"bold on {best.reported.text}",),
     )
 
