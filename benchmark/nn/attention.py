@@ -45,6 +45,12 @@ class Attention(nn.Module):
         self.proj = nn.Linear(inner, dim)
         self.prior = nn.Parameter(torch.zeros(heads, tokens, tokens))
         self.prior_mode: PriorMode = "log_sigmoid"
+        self.scale = head_dim**-0.5
+        """Factor on the products of queries and keys."""
+        self.query_key: nn.Module | None = None
+        """(query, key) → (query, key), each (B, H, N, d), before their product: rotations, norms."""
+        self.relative: nn.Module | None = None
+        """N → bias (H, N, N) beside the prior slot, with parameters of its own."""
         self.renormalize = renormalize
         future = torch.full((tokens, tokens), -math.inf).triu(1) if causal else None
         self.register_buffer("future", future, persistent=False)
@@ -77,7 +83,11 @@ class Attention(nn.Module):
     def probabilities(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
         """Attention weights (B, H, N, N) from queries and keys (B, H, N, d), the prior applied."""
         tokens = query.shape[-2]
-        scores = (query * self.head_dim**-0.5) @ key.transpose(-2, -1)
+        if self.query_key is not None:
+            query, key = self.query_key(query, key)
+        scores = (query * self.scale) @ key.transpose(-2, -1)
+        if self.relative is not None:
+            scores = scores + self.relative(tokens)
         if self.future is not None:
             scores = scores + self.future[:tokens, :tokens]
         prior = self.prior[:, :tokens, :tokens]
