@@ -51,12 +51,12 @@ def command(
     Tiny cells are trained (alone, in a stack, compiled, in another process) in a process of their own. Nothing is
     stored. Exit code 4 when a rule does not hold.
     """
-    from benchmark.conformance.run import ORDER
+    from benchmark.conformance.rules import RULES
 
-    if unknown := [id for id in only if id not in ORDER]:
+    if unknown := [id for id in only if id not in RULES]:
         from benchmark.spec.problems import hint
 
-        raise UsageError(f"no rule '{unknown[0]}'{hint(unknown[0], ORDER)}")
+        raise UsageError(f"no rule '{unknown[0]}'{hint(unknown[0], RULES)}")
     if listing:
         return list_rules(as_json)
     if subject is None:
@@ -70,18 +70,13 @@ def command(
 def list_rules(as_json: bool) -> ExitCode:
     """Every rule in its order."""
     from benchmark.conformance.rules import RULES
-    from benchmark.conformance.run import ORDER
 
-    rows = [
-        {"id": one.id, "kinds": one.kinds, "holds": one.holds, "why": one.why, "way_out": one.way_out}
-        for one in (RULES[id] for id in ORDER)
-    ]
     if as_json:
-        common.emit_json(rows)
+        common.emit_json([vars(rule) for rule in RULES.values()])
         return ExitCode.COMPLETE
-    for row in rows:
-        click.echo(f"{row['id']} ({' and '.join(row['kinds'])}): {row['holds']}.")
-        click.echo(f"  why: {row['why']}.\n  way out: {row['way_out']}.")
+    for rule in RULES.values():
+        click.echo(f"{rule.id} ({' and '.join(rule.kinds)}): {rule.holds}.")
+        click.echo(f"  why: {rule.why}.\n  way out: {rule.way_out}.")
     return ExitCode.COMPLETE
 
 
@@ -103,10 +98,10 @@ def subjects(wanted: str, task: str, profile: str, plugins: tuple[Path, ...]) ->
 
 def of_file(finder: Finder, path: Path, task: str) -> Iterator[Subject]:
     """What a plugin file registers. Raises PluginError, with its traceback's last lines, when it cannot be run."""
-    from benchmark.conformance.wording import told_of
+    from benchmark.wording import placed_reason
 
     if broken := finder.registry.broken_files.get(str(path.resolve())):
-        raise PluginError(f"{path} cannot be run: {told_of(broken)}")
+        raise PluginError(f"{path} cannot be run: {placed_reason(broken)}")
     added = finder.registry.add_file(path)
     for kind in ("task", "initializer"):
         for name in finder.resolver.names_from(kind, [added]):

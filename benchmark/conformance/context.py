@@ -15,9 +15,9 @@ from benchmark.conformance.rules import NotChecked
 from benchmark.conformance.state import watched
 from benchmark.conformance.subject import Subject
 from benchmark.conformance.untouched import Untouched
-from benchmark.conformance.wording import told_of
 from benchmark.identity import stream
 from benchmark.train.mode import ALONE, Mode
+from benchmark.wording import placed_reason
 
 if TYPE_CHECKING:
     import torch
@@ -52,7 +52,7 @@ class Numbers:
         for (name, _), value in values.items():
             if not isinstance(value, int | float):
                 return cls({}, "failed", f"metric {name} is a {type(value).__name__}, not a number")
-        return cls(values, outcome.status, told_of(outcome.error) if outcome.error else "")
+        return cls(values, outcome.status, placed_reason(outcome.error) if outcome.error else "")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; `from_json` is its inverse (NaN is written as Python writes it)."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchmark.conformance.context import Context, seeded
-from benchmark.conformance.rules import NotChecked, Note, rule
-from benchmark.conformance.wording import told
+from benchmark.conformance.rules import NotChecked, Note, rule, told
 
 if TYPE_CHECKING:
     import torch
@@ -19,14 +18,7 @@ CLOSE = 1e-4
 """Relative; the same operations under vmap may sum in another order."""
 
 
-@rule(
-    "data",
-    kinds=("task",),
-    holds="data is a function of the seed, of one size, and shared by seeds only where `training_key` says so",
-    why="cells of a stack share a training set per key; a cell trained again must see the same examples",
-    way_out="draw from a generator made of the seed you are given, and let `training_key(seed)` return `seed` "
-    "where the data depends on it",
-)
+@rule
 def data(context: Context) -> Iterator[str]:
     """Training and evaluation examples of two seeds, each made twice."""
     task = context.task
@@ -69,13 +61,7 @@ def same(one: Examples, other: Examples) -> bool:
     )
 
 
-@rule(
-    "pattern",
-    kinds=("task",),
-    holds="`pattern(layer, head)` is bool (N, N) for every layer and head when `has_pattern()`, else None",
-    why="initialisers encode it as it is",
-    way_out="return a torch.bool tensor over the N input tokens (no CLS), True where query i may attend to key j",
-)
+@rule
 def pattern(context: Context) -> Iterator[str]:
     """Every layer and head of the geometry."""
     import torch
@@ -102,13 +88,7 @@ def pattern(context: Context) -> Iterator[str]:
                 return
 
 
-@rule(
-    "loss",
-    kinds=("task",),
-    holds="the loss is a differentiable scalar, a mean over the batch, and runs under torch.func.vmap",
-    why="a stack is one vmapped program, and micro-batches are averaged",
-    way_out="use tensor operations only (no .item(), no `if` on values), with `.mean()` over the batch",
-)
+@rule
 def loss(context: Context) -> Iterator[str]:
     """Of the plain model's outputs on a few examples."""
     import torch
@@ -128,13 +108,7 @@ def loss(context: Context) -> Iterator[str]:
     yield from under_vmap("loss", context.task.loss, fixed, targets)
 
 
-@rule(
-    "observe",
-    kinds=("task",),
-    holds="`observe` gives one row per example and runs under torch.func.vmap",
-    why="evaluation runs in the same stacked program, in chunks that are put together again",
-    way_out="return tensors whose first axis is that of the outputs, made by tensor operations",
-)
+@rule
 def observe(context: Context) -> Iterator[str]:
     """On the examples of `loss`."""
     (_, targets), outputs = context.batch, context.outputs
@@ -164,13 +138,7 @@ def under_vmap(name: str, function: Callable[..., Any], outputs: torch.Tensor, t
             return
 
 
-@rule(
-    "metrics",
-    kinds=("task",),
-    holds="a finished cell has exactly the declared metrics, as finite numbers within their bounds",
-    why="a metric that is missing, unnamed or out of bounds spoils tables and is found by `bench check` much later",
-    way_out="let `metrics()` declare what `summarize` and `summarize_curve` return, with the bounds it really has",
-)
+@rule
 def metrics(context: Context) -> Iterator[str]:
     """Of the tiny training, at its end and on its curve."""
     values = context.trained.values
@@ -195,13 +163,7 @@ def metrics(context: Context) -> Iterator[str]:
             yield f"metric {name} is {value:.6g} at step {step}, outside [{metric.lower}, {metric.upper}]"
 
 
-@rule(
-    "starts-differ",
-    kinds=("task",),
-    holds="`build_model` draws other weights for another seed",
-    why="seeds that start alike hide what a start is worth",
-    way_out="draw from torch's global generator and set no seed",
-)
+@rule
 def starts_differ(context: Context) -> Iterator[str]:
     """Only models with drawn values are looked at: one of zeros is the same at every seed by right."""
     from benchmark.train.build import build

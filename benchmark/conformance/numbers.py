@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from benchmark.cell import Cell
 from benchmark.conformance.context import Context, Numbers
-from benchmark.conformance.rules import BOTH, NotChecked, rule
-from benchmark.conformance.wording import told
+from benchmark.conformance.rules import NotChecked, rule, told
 from benchmark.train.mode import Mode
 from benchmark.wording import reason_of
 
@@ -20,13 +19,7 @@ weights at the size of the learning rate. Numbers of another cell differ far mor
 SECONDS = 120.0
 
 
-@rule(
-    "trains",
-    kinds=BOTH,
-    holds="a cell trains for a few steps",
-    why="everything else needs it",
-    way_out="mend what is said; `bench run` would fail the same way, with the traceback in `bench status --errors`",
-)
+@rule
 def trains(context: Context) -> Iterator[str]:
     """Seed 0, alone, at the task's full learning rate."""
     outcome = context.first
@@ -36,67 +29,39 @@ def trains(context: Context) -> Iterator[str]:
         yield "the training loss is not finite within six steps"
 
 
-@rule(
-    "twice",
-    holds="the same numbers when it is trained again",
-    why="within one mode a cell trained again is bit-identical; `bench rerun` holds every store to that",
-    way_out="draw from what the engine seeds, and keep nothing between cells (counters, caches, lists of a module)",
-)
+@rule
 def twice(context: Context) -> Iterator[str]:
     """In this process, to the last bit."""
     yield from apart(context.trained, context.train([context.cell()])[0], "first", "trained again")
 
 
-@rule(
-    "after-another",
-    holds="the same numbers whether or not the process trained another cell before",
-    why="which cells meet in a worker is chance",
-    way_out="make the model say what it is: register tensors as buffers, keep numbers and functions as attributes, "
-    "so that no other cell's program is taken for its own",
-)
+@rule
 def after_another(context: Context) -> Iterator[str]:
     """After another cell and as the first one, to the last bit."""
     yield from apart(context.trained, context.cleared, "after another cell", "as the first of the process")
 
 
-@rule(
-    "other-process",
-    holds="the same numbers in another process",
-    why="cells are trained by many workers and machines, and again after a kill",
-    way_out="let nothing depend on hash(), the order of a set, the clock, the process id or files of earlier cells",
-)
+@rule
 def other_process(context: Context) -> Iterator[str]:
     """In a training process of its own, as the first cell, to the last bit."""
     import torch
 
-    from benchmark.execution.process import DeathError, Place, TimeLimitError, TrainingProcess
+    from benchmark.execution.process import DeathError, TimeLimitError, TrainingProcess
 
-    here = context.trained
-    plugins = tuple((plugin.path, plugin.sha256) for plugin in context.subject.plugins)
-    process = TrainingProcess(Place(None, torch.get_num_threads(), plugins))
+    _, threads = context.trained, torch.get_num_threads()
+    process = TrainingProcess(context.subject.place(threads))
     try:
-        reply = process.ask(context.subject.question("numbers", torch.get_num_threads()), seconds=SECONDS)
+        reply = process.ask(context.subject.question("numbers", threads), seconds=SECONDS)
     except (DeathError, TimeLimitError) as error:
         yield f"it comes to no end there: {str(error).splitlines()[0]}"
         return
     process.close()
     if not reply.answer:
         raise NotChecked(f"another process cannot load it: {reason_of(reply.raised or reply.refused)}")
-    there = Numbers.from_json(reply.answer["numbers"])
-    if not (
-        list(apart(here, there, "", ""))
-        and here.values != context.cleared.values
-        and not differing(context.cleared, there)
-    ):
-        yield from apart(here, there, "in this process", "in another")
+    yield from apart(context.cleared, Numbers.from_json(reply.answer["numbers"]), "in this process", "in another")
 
 
-@rule(
-    "other-seed",
-    holds="other numbers with another seed",
-    why="a mean over seeds that are one says nothing",
-    way_out="use the seed you are given; what the engine draws (weights, batches) differs by seed if it is let alone",
-)
+@rule
 def other_seed(context: Context) -> Iterator[str]:
     """Seeds 0 and 1."""
     here = losses(context.trained)
@@ -104,13 +69,7 @@ def other_seed(context: Context) -> Iterator[str]:
         yield "seeds 0 and 1 have the same training losses to the last bit"
 
 
-@rule(
-    "stack",
-    holds="close to the same numbers in a stack with other cells",
-    why="where it is faster, cells are trained together as one program",
-    way_out="keep the model to operations that torch.func.vmap can batch; take dropout from `benchmark.nn.noise`, "
-    "and normalise by features, not by running statistics of batches",
-)
+@rule
 def stack(context: Context) -> Iterator[str]:
     """Seeds 1 and 0 and, for an initialiser, the untouched model, in one stack."""
     here = context.trained
@@ -120,12 +79,7 @@ def stack(context: Context) -> Iterator[str]:
     yield from in_mode(context, Mode(compiled=False, stack_size=len(companions)), companions, here, "in a stack")
 
 
-@rule(
-    "compiled",
-    holds="close to the same numbers when compiled",
-    why="long runs are compiled where a compiler exists",
-    way_out="keep the model to operations torch.compile knows; `--execution stack:8` or `alone` does without",
-)
+@rule
 def compiled(context: Context) -> Iterator[str]:
     """Seed 0 compiled by inductor."""
     from benchmark.train.program import can_compile

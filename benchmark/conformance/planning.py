@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.conformance.context import Context
-from benchmark.conformance.rules import BOTH, NotChecked, rule
+from benchmark.conformance.rules import NotChecked, rule, told
 from benchmark.conformance.subject import Pair
-from benchmark.conformance.wording import told
 from benchmark.execution.process import Place
 from benchmark.identity import parameters_of
 from benchmark.plan import rebuild
@@ -25,13 +24,7 @@ from benchmark.spec.source import parse
 LIGHT_SECONDS = 60
 
 
-@rule(
-    "torch-import",
-    kinds=BOTH,
-    holds="planning does not import torch",
-    why="`bench plan` and `bench list` load every plugin; importing torch takes seconds",
-    way_out="import torch inside the methods that use it, and under `if TYPE_CHECKING:` for annotations",
-)
+@rule
 def torch_import(context: Context) -> Iterator[str]:
     """In a process of its own, which stops at the first import of torch."""
     subject = context.subject
@@ -51,13 +44,7 @@ def torch_import(context: Context) -> Iterator[str]:
         yield f"{shown_path(Path(found['file']))}:{found['line']} imports torch while {found['during']}"
 
 
-@rule(
-    "parameters",
-    kinds=BOTH,
-    holds="parameters are the same after a way through YAML and JSON",
-    why="cells travel to workers and into the store as JSON, and are identified by it",
-    way_out="use numbers, text, booleans, tuples and models as fields, and validators that leave checked values alone",
-)
+@rule
 def parameters(context: Context) -> Iterator[str]:
     """The object, its parameters as JSON and as YAML, and back."""
     family = context.subject.family
@@ -77,13 +64,7 @@ def parameters(context: Context) -> Iterator[str]:
             yield f"{way} changes {name} from {dumped.get(name)!r} to {again.get(name)!r}"
 
 
-@rule(
-    "unsupported",
-    kinds=("initializer",),
-    holds="`unsupported` gives None or a reason, the same each time, and what it lets pass can be started",
-    why="a cell is skipped with its reason, or trained; a cell that raises instead is a failed one",
-    way_out="let `unsupported` look at `task.geometry()` and `task.has_pattern()`, and return the reason as text",
-)
+@rule
 def unsupported(context: Context) -> Iterator[str]:
     """On the task of the subject and on one of every other family it says it can start."""
     for pair in (context.subject.pair, *context.subject.others):
@@ -110,13 +91,7 @@ def cannot_start(pair: Pair, profile: str) -> str | None:
     return None
 
 
-@rule(
-    "declared-metrics",
-    kinds=("task",),
-    holds="metrics are declared once each, the first with a direction, bounds in order",
-    why="tables rank by the first metric and its direction; `bench check` holds values against the bounds",
-    way_out="mend what `metrics()` returns",
-)
+@rule
 def declared_metrics(context: Context) -> Iterator[str]:
     """What `metrics` says of itself."""
     metrics = context.task.metrics()
@@ -135,13 +110,7 @@ def declared_metrics(context: Context) -> Iterator[str]:
         yield "`metrics()` returns something else when asked again"
 
 
-@rule(
-    "geometry",
-    kinds=("task",),
-    holds="`geometry()` is that of the model's attention",
-    why="initialisers size patterns, priors and projections by it",
-    way_out="return the layers, heads, tokens and widths that `build_model` uses",
-)
+@rule
 def geometry(context: Context) -> Iterator[str]:
     """Against the `benchmark.nn.attention.Attention` modules of the model; a model without them is not looked at."""
     from benchmark.nn.attention import attentions

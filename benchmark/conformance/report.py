@@ -47,9 +47,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """The report as plain values, each result with its rule's words."""
         words = ("holds", "why", "way_out")
-        results = [
-            {**one.as_json(), **{word: getattr(RULES[one.rule], word) for word in words}} for one in self.results
-        ]
+        results = [{**vars(one), **{word: getattr(RULES[one.rule], word) for word in words}} for one in self.results]
         head = {"kind": self.kind, "name": self.name, "task": self.task, "profile": self.profile}
         return {**head, "findings": len(self.findings), "results": results}
 

@@ -1,21 +1,24 @@
-"""What a rule of the kit is, and what came of asking it. No torch here: the command line lists rules."""
+"""What a rule of the kit is, and what came of asking it. Their words are in `rules.yaml`, in their order."""
 
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from benchmark.conformance.wording import told
 from benchmark.registry import Kind
+from benchmark.spec.source import read_file
+from benchmark.wording import placed_reason
 
 if TYPE_CHECKING:
     from benchmark.conformance.context import Context
 
 Status = Literal["held", "found", "not checked"]
-
-BOTH: tuple[Kind, ...] = ("task", "initializer")
+Find = Callable[["Context"], Iterable[str]]
+"""Yields every way in which a rule does not hold, one sentence each, and notes; raises `NotChecked`."""
 
 
 class NotChecked(Exception):  # noqa: N818 - nothing is wrong
@@ -35,13 +38,10 @@ class Rule:
     id: str
     kinds: tuple[Kind, ...]
     holds: str
-    """What holds."""
     why: str
     """What goes wrong otherwise."""
     way_out: str
     """What to do about a finding."""
-    find: Callable[[Context], Iterable[str]]
-    """Every way in which it does not hold, one sentence each, and notes; raises `NotChecked`."""
 
 
 @dataclass(frozen=True)
@@ -56,30 +56,33 @@ class Result:
     """Why it was not checked."""
     seconds: float = 0.0
 
-    def as_json(self) -> dict[str, Any]:
-        """Field → value; `from_json` is its inverse."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Result:
-        """The result that `as_json` wrote."""
+        """The result whose `vars` went through JSON."""
         return cls(**{**value, "found": tuple(value["found"]), "notes": tuple(value["notes"])})
 
 
-RULES: dict[str, Rule] = {}
-"""Rules by id, in the order they are asked; filled by the modules of `benchmark.conformance`."""
+def read() -> dict[str, Rule]:
+    """Rules by id."""
+    tree, _ = read_file(Path(__file__).with_suffix(".yaml"))
+    assert tree is not None
+    return {id: Rule(id, **{**words, "kinds": tuple(words["kinds"])}) for id, words in tree.plain().items()}
 
-Find = Callable[["Context"], Iterable[str]]
+
+RULES = read()
+FINDS: dict[str, Find] = {}
+"""What asks them; filled by the modules of `benchmark.conformance`."""
 
 
-def rule(id: str, *, kinds: tuple[Kind, ...] = BOTH, holds: str, why: str, way_out: str) -> Callable[[Find], Find]:
-    """Make a rule of a function that yields what is wrong."""
+def rule(find: Find) -> Find:
+    """Make a function named as a rule the one that asks it."""
+    FINDS[find.__name__.replace("_", "-")] = find
+    return find
 
-    def declare(find: Find) -> Find:
-        RULES[id] = Rule(id, kinds, holds, why, way_out, find)
-        return find
 
-    return declare
+def told(error: BaseException) -> str:
+    """`KeyError: no such head (mine.py:12)`."""
+    return placed_reason("".join(traceback.format_exception(error)))
 
 
 def ask(one: Rule, context: Context) -> Result:
@@ -88,7 +91,7 @@ def ask(one: Rule, context: Context) -> Result:
     said: list[str] = []
     reason = ""
     try:
-        for sentence in one.find(context):
+        for sentence in FINDS[one.id](context):
             said.append(sentence)  # noqa: PERF402 - what was said before an exception counts
     except NotChecked as obstacle:
         reason = str(obstacle)
@@ -97,7 +100,7 @@ def ask(one: Rule, context: Context) -> Result:
     notes = tuple(str(sentence) for sentence in said if isinstance(sentence, Note))
     found = []
     for sentence in (sentence for sentence in said if not isinstance(sentence, Note)):
-        earlier = next((rule for known, rule in context.told.items() if known in sentence), None)
+        earlier = next((id for known, id in context.told.items() if known in sentence), None)
         if earlier is None:
             found.append(sentence)
         else:
@@ -105,3 +108,9 @@ def ask(one: Rule, context: Context) -> Result:
     context.told.update(dict.fromkeys(found, one.id))
     status: Status = "found" if found else "not checked" if reason else "held"
     return Result(one.id, status, tuple(found), notes, reason, time.perf_counter() - started)
+
+
+def table() -> str:
+    """The rules as docs/conformance.md shows them."""
+    rows = [f"| `{r.id}` | {' and '.join(r.kinds)} | {r.holds} | {r.why} | {r.way_out} |" for r in RULES.values()]
+    return "\n".join(["| rule | of | what holds | why | way out |", "|---|---|---|---|---|", *rows])

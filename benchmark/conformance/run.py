@@ -11,24 +11,17 @@ from benchmark.conformance import learning, numbers, planning, starting  # noqa:
 from benchmark.conformance.context import Context
 from benchmark.conformance.report import NonconformingError, Report
 from benchmark.conformance.rules import RULES, Result, Rule, ask
-from benchmark.conformance.subject import Finder, Pair, Subject
+from benchmark.conformance.subject import Finder, Pair, Subject, files_of
 from benchmark.conformance.untouched import Untouched
 from benchmark.initializer import Initializer
 from benchmark.registry import Kind
 from benchmark.task import Task
 from benchmark.wording import reason_of
 
-ORDER = (
-    "torch-import", "parameters", "declared-metrics", "unsupported", "build", "apply", "geometry", "pattern", "rules",
-    "reseeding", "starts-differ", "data", "loss", "observe", "trains", "global-state", "metrics", "twice",
-    "after-another", "other-process", "other-seed", "stack", "time", "compiled",
-)  # fmt: skip
-"""What is cheap and explains most comes first."""
-
 
 def rules_for(kind: Kind, only: Collection[str] | None = None) -> list[Rule]:
     """Rules for a kind, in their order."""
-    return [RULES[id] for id in ORDER if kind in RULES[id].kinds and (only is None or id in only)]
+    return [rule for rule in RULES.values() if kind in rule.kinds and (only is None or rule.id in only)]
 
 
 def check_task(
@@ -46,8 +39,6 @@ def check_task(
         BenchError: the task cannot be found or used.
     """
     if isinstance(task, Task):
-        from benchmark.conformance.subject import files_of
-
         subject = Subject("task", task.family, profile, Pair(task.family, task, Untouched()), (), files_of(type(task)))
     else:
         subject = Finder(plugins, profile).named("task", task, parameters)
@@ -105,7 +96,7 @@ def examine_apart(
     subject: Subject, threads: int, seconds: float, only: Collection[str] | None = None
 ) -> Iterator[Result]:
     """Results as they are made, in a training process: a plugin that ends it, or hangs, ends the examination."""
-    from benchmark.execution.process import DeathError, Place, TimeLimitError, TrainingProcess
+    from benchmark.execution.process import DeathError, TimeLimitError, TrainingProcess
 
     rules = rules_for(subject.kind, only)
     try:
@@ -113,18 +104,16 @@ def examine_apart(
     except (TypeError, ValueError) as error:
         yield Result("parameters", "found", (str(error),))
         return
-    plugins = tuple((plugin.path, plugin.sha256) for plugin in subject.plugins)
-    process = TrainingProcess(Place(None, threads, plugins))
+    process = TrainingProcess(subject.place(threads))
     for number, rule in enumerate(rules):
         try:
             reply = process.ask(subject.question(rule.id, threads), seconds=seconds)
         except (DeathError, TimeLimitError) as error:
-            late = f"it did not come to an end within {seconds:.0f} s"
+            late = f"it did not come to an end within {seconds:g} s"
             how = late + error.place if isinstance(error, TimeLimitError) else str(error).splitlines()[0]
             yield Result(rule.id, "found", (f"while this was checked: {how}",))
-            yield from (
-                Result(left.id, "not checked", reason=f"the process ended in {rule.id}") for left in rules[number + 1 :]
-            )
+            left = rules[number + 1 :]
+            yield from (Result(one.id, "not checked", reason=f"the process ended in {rule.id}") for one in left)
             return
         if reply.answer:
             yield Result.from_json(reply.answer["result"])
@@ -145,4 +134,4 @@ def respond(question: Mapping[str, Any]) -> dict[str, Any]:
     context = _contexts[key]
     if question["rule"] == "numbers":
         return {"numbers": context.train([context.cell()])[0].to_json()}
-    return {"result": ask(RULES[question["rule"]], context).as_json()}
+    return {"result": vars(ask(RULES[question["rule"]], context))}

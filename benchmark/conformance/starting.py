@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 REPEATS = 5
 
 
-@rule(
-    "build",
-    kinds=("task",),
-    holds="`build_model` gives a model with finite parameters of one type",
-    why="the parameters of a cell are one row of a matrix",
-    way_out="give parameters their shape and type in the constructor (no Lazy modules), and mixed precision by "
-    "`torch.autocast` in `forward`",
-)
+@rule
 def build(context: Context) -> Iterator[str]:
     """As the engine reads it."""
     from benchmark.train.layout import Layout
@@ -35,13 +28,7 @@ def build(context: Context) -> Iterator[str]:
         yield from non_finite("parameter", name, parameter)
 
 
-@rule(
-    "apply",
-    kinds=("initializer",),
-    holds="`apply` starts the model, and leaves finite values, types and devices as they were",
-    why="the engine trains the parameters and buffers it finds, whatever else `apply` meant",
-    way_out="change values in place (`parameter.copy_(...)`); what is not to be trained is said in `parameter_rules()`",
-)
+@rule
 def apply(context: Context) -> Iterator[str]:
     """The model of seed 0 before and after."""
     from benchmark.train.layout import Layout
@@ -74,12 +61,7 @@ def non_finite(what: str, name: str, tensor: torch.Tensor) -> Iterator[str]:
         yield f"{what} {name} has {count} values of {tensor.numel()} that are not finite"
 
 
-@rule(
-    "rules",
-    holds="every parameter rule matches a parameter, and something is trained",
-    why="a rule that matches nothing does nothing, without a word",
-    way_out="mend the pattern in `parameter_rules()`; `bench show` and `model.named_parameters()` tell the names",
-)
+@rule
 def rules(context: Context) -> Iterator[str]:
     """With the engine's own reading of the rules."""
     from benchmark.train.layout import Layout
@@ -99,25 +81,14 @@ def rules(context: Context) -> Iterator[str]:
             return
 
 
-@rule(
-    "reseeding",
-    holds="nothing sets torch's seed",
-    why="the engine seeds every cell; a plugin that seeds again gives all seeds the same draws",
-    way_out="draw from `context.generator` in `apply`, from torch's global generator in `build_model`, "
-    "from a `torch.Generator` of your own for data",
-)
+@rule
 def reseeding(context: Context) -> Iterator[str]:
     """`torch.initial_seed()` before and after; generators of the plugin's own are free."""
     for call in context.started.reseeded:
         yield f"`{call}` calls torch.manual_seed"
 
 
-@rule(
-    "global-state",
-    holds="nothing of the process is changed that other cells share",
-    why="a worker trains one cell after another; what one leaves behind reaches the next",
-    way_out="put it back before returning (a context manager does it), and end threads and processes you start",
-)
+@rule
 def global_state(context: Context) -> Iterator[str]:
     """Around the calls of the plugin that the kit makes itself, and around a training."""
     for look in (lambda: context.outputs, lambda: context.trained):
@@ -131,14 +102,8 @@ def global_state(context: Context) -> Iterator[str]:
             told.add(change)
 
 
-@rule(
-    "time",
-    kinds=("initializer",),
-    holds="what `apply` costs, and a step against that of the untouched model",
-    why="every cell pays for it",
-    way_out="nothing need be done; this is for your information",
-)
-def costs(context: Context) -> Iterator[str]:
+@rule
+def time_spent(context: Context) -> Iterator[str]:
     """Forward and backward of the plain modules in turn; the least of five each."""
     inputs, targets = context.batch
 

@@ -12,6 +12,7 @@ from benchmark.cell import PluginFile
 from benchmark.conformance.untouched import Untouched
 from benchmark.errors import PluginError, UsageError
 from benchmark.execution.job import Job, Request
+from benchmark.execution.process import Place
 from benchmark.identity import resolved_cell
 from benchmark.initializer import Initializer
 from benchmark.plan import rebuild
@@ -72,9 +73,13 @@ class Subject:
         }
 
     def question(self, rule: str, threads: int) -> Request:
-        """What a training process is asked about one rule."""
+        """What a training process is asked about one rule; raises what `to_json` raises."""
         job = Job("", "", "", "", (), "alone", "cpu", threads, self.plugins)
         return Request(job, "conform", {"subject": self.to_json(), "rule": rule})
+
+    def place(self, threads: int) -> Place:
+        """Where a training process for it runs."""
+        return Place(None, threads, tuple((plugin.path, plugin.sha256) for plugin in self.plugins))
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Subject:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from benchmark.conformance.rules import RULES
-from benchmark.conformance.run import ORDER
+from benchmark.conformance import run  # noqa: F401 - it brings what asks the rules
+from benchmark.conformance.rules import FINDS, RULES, table
 
 PLUGIN = '''
 from benchmark.initializer import Initializer
@@ -58,7 +59,7 @@ def test_findings_come_as_json_with_their_way_out(plugin):
     light, apply = report["results"]
     assert light["found"] == ["mine.py:1 imports torch while it is loaded"]
     assert light["way_out"] == RULES["torch-import"].way_out
-    assert apply["found"] == ["mine.py:13: KeyError: 1.0"]
+    assert apply["found"] == ["KeyError: 1.0 (mine.py:13)"]
     assert report["findings"] == 2
 
 
@@ -86,7 +87,9 @@ def test_an_unknown_name_is_refused_with_near_ones(tmp_path):
 
 
 def test_a_broken_file_is_refused_with_its_line(plugin):
-    assert "mine.py cannot be run: mine.py:2: NameError" in bench(plugin(head="\nname\n"), "mine.py", code=2)
+    assert "mine.py cannot be run: NameError: name 'name' is not defined (mine.py:2)" in bench(
+        plugin(head="\nname\n"), "mine.py", code=2
+    )
 
 
 def test_an_unknown_rule_and_a_missing_name_are_refused(tmp_path):
@@ -95,7 +98,13 @@ def test_an_unknown_rule_and_a_missing_name_are_refused(tmp_path):
 
 
 def test_every_rule_is_asked_and_listed(tmp_path):
-    assert sorted(ORDER) == sorted(RULES)
+    assert sorted(FINDS) == sorted(RULES)
     listed = json.loads(bench(tmp_path, "--list", "--json"))
-    assert [one["id"] for one in listed] == list(ORDER)
+    assert [one["id"] for one in listed] == list(RULES)
     assert all(one["holds"] and one["why"] and one["way_out"] for one in listed)
+
+
+def test_the_documentation_lists_every_rule():
+    page = Path(__file__).parents[2] / "docs" / "conformance.md"
+    between = page.read_text(encoding="utf-8").partition("rules begin -->\n")[2].partition("<!-- rules end")[0]
+    assert between.strip() == table(), "put what benchmark.conformance.rules.table() gives between the marks"
