@@ -32,7 +32,7 @@ from benchmark.backends.contract import (
     Why,
     WorkerError,
 )
-from benchmark.backends.work import SWEEP_SECONDS, perform
+from benchmark.backends.work import SWEEP_SECONDS, Marks, mark_of, perform
 from benchmark.errors import UsageError
 from benchmark.execution.job import Job, Outcome
 from benchmark.execution.process import POOL
@@ -153,6 +153,7 @@ class Work:
             if STOPPING.is_set() or isinstance(answer, Lost) or (isinstance(answer, Outcome) and answer.stopped):
                 return
             write_bytes(answer_file(Path(self.folder), name), pickle.dumps(answer))
+            Marks(Path(job.store), job.run_id).clear(mark_of(self.function, job))
 
 
 def answer_file(folder: Path, name: str) -> Path:

@@ -33,14 +33,19 @@ def perform(function: Function, job: Job, shares_memory: bool = False) -> Any:
     try:
         if marks.stopped():
             return Lost("cancelled")
-        if marks.begin(f"{function.__name__}-{job.stack_id}"):
+        if marks.begin(mark_of(function, job)):
             return function(job, marks.stopped)
-        done = finished_of(job)  # an engine of its own accord may start again what it has lost the answer of
+        done = take_back(job)  # an engine of its own accord may start again what it has lost the answer of
         left = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in done))
         answer = function(left, marks.stopped) if left.cells else Outcome(job.stack_id)
         return replace(answer, already=(*answer.already, *done)) if done else answer
     except BenchError as error:
         return error
+
+
+def mark_of(function: Function, job: Job) -> str:
+    """The name of the mark that a job was begun."""
+    return f"{function.__name__}-{job.stack_id}"
 
 
 def let_go() -> None:
@@ -58,9 +63,12 @@ def what_is_missing(job: Job) -> str:
     return f"The plugin file {absent[0]} is not there" if absent else ""
 
 
-def finished_of(job: Job) -> tuple[str, ...]:
-    """Cells of a job that have numbers and need no other ones."""
-    return tuple(sorted(set(Store(job.store).finished()) & set(job.cell_ids))) if job.purpose == "run" else ()
+def take_back(job: Job) -> tuple[str, ...]:
+    """Take a job back from a worker that is gone, as others could not know for minutes; the cells it has finished."""
+    store = Store(job.store)
+    store.release(job.run_id, job.stack_id, job.cell_ids)
+    store.end_beat(job.run_id, job.stack_id)
+    return tuple(sorted(set(store.finished()) & set(job.cell_ids))) if job.purpose == "run" else ()
 
 
 class Marks:
@@ -90,11 +98,18 @@ class Marks:
             return False
         return True
 
-    def clear(self) -> None:
-        """The workers are gone; so are the marks, and those that killed dispatchers have left behind."""
-        old = time.time() - SWEEP_SECONDS
-        for mark in self._folder.parent.glob("*/*.mark"):
-            with suppress(OSError):
-                if mark.parent == self._folder or mark.stat().st_mtime < old:
-                    mark.unlink()
-                    mark.parent.rmdir()
+    def clear(self, name: str = "*") -> None:
+        """This mark is of no use any more, or none of the run's: its workers are gone, or their answers are kept."""
+        for mark in self._folder.glob(f"{name}.mark"):
+            mark.unlink(missing_ok=True)
+        with suppress(OSError):  # heartbeats may be there
+            self._folder.rmdir()
+
+
+def sweep(store: Path) -> None:
+    """Remove marks so old that they belong to dispatchers that were killed."""
+    for mark in (store / "running").glob("*/*.mark"):
+        with suppress(OSError):
+            if time.time() - mark.stat().st_mtime > SWEEP_SECONDS:
+                mark.unlink()
+                mark.parent.rmdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmark.backends.contract import Backend, Function, Lost
-from benchmark.backends.work import Marks, finished_of
+from benchmark.backends.work import Marks, take_back
 from benchmark.errors import BenchError
 from benchmark.execution.job import Job, Outcome
 from benchmark.execution.stopping import STOPPING
@@ -81,19 +81,20 @@ def tell_workers(backend: Backend, job: Job) -> None:
 def train_again(entry: Try, lost: Lost, *, retries: int, note: Callable[[str], None]) -> tuple[list[Try], Outcome]:
     """What to hand out again of a lost stack, and what has become of it when that is nothing."""
     job, losses = entry.job, entry.losses + 1
+    done = take_back(job)
     if STOPPING.is_set() or lost.why == "cancelled":
         if not STOPPING.is_set():
             note(f"A job was cancelled, its cells are left to another run: {reason_of(lost.detail)}")
         return [], Outcome(job.stack_id, stopped=True)
-    store, done = Store(job.store), finished_of(job)
     left = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in done))
     again = parts(left, losses, lost, retries) if left.cells else []
     fate = "; handing them out again" if again else "; giving them up" if left.cells else ""
     note(f"A worker was lost over {counted(len(left.cells), 'cell')} ({lost.why}): {reason_of(lost.detail)}{fate}")
     reason = f"The worker was lost ({lost.why}, {counted(losses, 'time')}): {lost.detail}"
     status = CELLS_FAULT.get(lost.why, "killed")
-    buried = [] if again else [give_up(store, replace(left, cells=(cell,)), status, reason) for cell in left.cells]
-    return again, Outcome(job.stack_id, tuple(buried), already=done)
+    singles = [] if again else [replace(left, cells=(cell,)) for cell in left.cells]
+    buried = tuple(give_up(Store(job.store), single, status, reason) for single in singles)
+    return again, Outcome(job.stack_id, buried, already=done)
 
 
 def parts(job: Job, losses: int, lost: Lost, retries: int) -> list[Try]:

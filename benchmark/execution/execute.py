@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from benchmark.backends.catalog import underway
 from benchmark.backends.contract import Backend, Lost
 from benchmark.backends.local import Local
-from benchmark.backends.work import Marks
+from benchmark.backends.work import Marks, sweep
 from benchmark.cell import Cell, PluginFile
 from benchmark.execution.dispatch import Try, dispatched, train_again
 from benchmark.execution.job import Job, Outcome
@@ -135,6 +135,7 @@ def engaged(settings: Settings, store: Path, summary: Execution) -> Iterator[Non
     """Signals end the block in order, and at its end the backend's workers go."""
     with stopping_on_signals(summary.interrupt), closing(settings.backend):
         yield
+        sweep(store)
         if summary.submitted is None:
             Marks(store, settings.run_id).clear()
 

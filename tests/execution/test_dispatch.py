@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 
 from benchmark.backends.contract import Backend, BackendError, Lost
-from benchmark.backends.work import Marks, finished_of, perform
+from benchmark.backends.work import Marks, perform, take_back
 from benchmark.execution.dispatch import dispatched, train_again
 from benchmark.execution.job import Ended, Outcome
 from benchmark.execution.stopping import STOPPING
 from benchmark.execution.supervise import supervise
-from benchmark.store import Store
+from benchmark.store import Heartbeat, Store
 from benchmark.wording import LAST_WORDS
 
 
@@ -31,6 +31,9 @@ class Frail(Backend):
         self.sizes.append(len(job.cells))
         if self.guilty & set(job.cell_ids) and self.times:
             self.times -= 1
+            store = Store(job.store)  # as a worker on another machine leaves it
+            store.beat(Heartbeat(job.run_id, job.stack_id, job.task, job.cell_ids, host="elsewhere"))
+            store.claim(job.run_id, job.stack_id, job.cell_ids)
             return [(number, Lost(self.why, f"it went\n{LAST_WORDS}\nthe log\nits last line"))]
         return [(number, Outcome(job.stack_id, tuple(Ended(id, "finished") for id in job.cell_ids)))]
 
@@ -55,6 +58,8 @@ def test_a_lost_stack_is_handed_out_again_whole(train, toy_cells):
     found, store, notes = train(backend, cells)
     assert set(found.values()) == {"finished"}
     assert backend.sizes == [4, 4, 4]
+    assert not store.heartbeats(), "for ten minutes it would seem to be alive"
+    assert not list(store.layout.claims.iterdir())
     assert notes[0] == "A worker was lost over 4 cells (died): it went; handing them out again"
     assert not store.attempts()
 
@@ -91,7 +96,7 @@ def test_a_cancelled_job_is_neither_tried_again_nor_recorded(train, toy_cells):
 def test_what_a_lost_worker_had_finished_is_not_trained_again(toy_cells, toy_job):
     job = toy_job(toy_cells(4))
     supervise(job, lambda: False)
-    assert set(finished_of(job)) == set(job.cell_ids)
+    assert set(take_back(job)) == set(job.cell_ids)
     after_loss = partial(train_again, retries=2, note=print)
     _, outcome = next(dispatched(Frail(job.cell_ids, times=1), supervise, [job], after_loss))
     assert set(outcome.already) == set(job.cell_ids)
