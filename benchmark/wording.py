@@ -23,7 +23,7 @@ def reason_of(error: str) -> str:
     headers = [k for k, line in enumerate(lines) if "Traceback (most recent call last)" in line]
     after = [line.strip() for line in lines[headers[-1] + 1 :] if line and not line[0].isspace()] if headers else lines
     told = [line for line in after if line.strip()] or lines or [""]
-    return " ".join(told[:2] if told[0].endswith(":") else told[:1]).strip()
+    return " ".join(told[:2] if told[0].endswith(":") else told[:1]).strip().removesuffix(".")
 
 
 def placed_reason(error: str) -> str:

@@ -24,8 +24,8 @@ COMPILER = "x.Failed: backend='inductor' raised:\nInvalidCxxCompiler: no g++\n\n
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        ("It was killed by SIGKILL.\nIt last wrote:\nall is fine", "It was killed by SIGKILL."),
-        (f"It died.\nIt last wrote:\n{TRACE}ValueError: no", "It died."),
+        ("It was killed by SIGKILL.\nIt last wrote:\nall is fine", "It was killed by SIGKILL"),
+        (f"It died.\nIt last wrote:\n{TRACE}ValueError: no", "It died"),
         (TRACE + "ValueError: first\nsecond\n", "ValueError: first"),
         (TRACE + CHAINED + TRACE + "ValueError: b", "ValueError: b"),
         (TRACE + COMPILER, "x.Failed: backend='inductor' raised: InvalidCxxCompiler: no g++"),

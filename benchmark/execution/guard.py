@@ -27,6 +27,8 @@ WRITING_SECONDS = 3.0
 """What a training process whose run is gone has to finish the shard that it is writing."""
 ABORT_SECONDS = 2.0
 """And one that is too slow to say where it is."""
+LISTS = "*/children"
+"""Where Linux lists a process's children, in the folder of its threads."""
 SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
 
 
@@ -116,6 +118,8 @@ class Guard:
 
     def _end_others(self) -> None:
         """End every descendant; those it started meanwhile too."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child, signal.SIGKILL)  # all that can be done where there is no /proc
         end = time.monotonic() + 5.0
         while (left := descendants(os.getpid())) and time.monotonic() < end:
             for pid in left:
@@ -146,10 +150,15 @@ def descendants(pid: int) -> list[int]:
 
 
 def children(pid: int) -> Iterator[int]:
-    """A process's children. Zombies are among them."""
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+    """A process's children, zombies among them; from all processes where the kernel keeps no list of them."""
+    lists = [*Path(f"/proc/{pid}/task").glob(LISTS)]
+    for path in lists:
         with contextlib.suppress(OSError):
             yield from (int(word) for word in path.read_text().split())
+    for path in () if lists else Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rpartition(") ")[2].split()[1]) == pid:
+                yield int(path.parent.name)
 
 
 def name_of(pid: int) -> str:

@@ -151,3 +151,13 @@ def test_a_process_that_failed_is_not_used_again():
         raise RuntimeError("bad")
     assert gone(process.pid)
     assert not pool.idle[place()]
+
+
+def test_children_are_found_where_the_kernel_keeps_no_list_of_them(monkeypatch):
+    child = subprocess.Popen(["sleep", "60"])
+    listed = [*guard.children(os.getpid())]
+    monkeypatch.setattr(guard, "LISTS", "*/there-is-none")
+    assert child.pid in guard.descendants(os.getpid())
+    child.kill()
+    child.wait()
+    assert child.pid in listed
