@@ -201,7 +201,7 @@ def grid_of_store(store: Store, run: RunRecord | None, profile: str | None, regi
     """What can be said without the spec: the run's cells (or all of one profile), tasks rebuilt as they were stored."""
     from leaderboard import claims
 
-    spec = _stored_spec(run)
+    spec = stored_spec(run)
     con = store.connect()
     try:
         rows = _cells(con, run, profile)
@@ -233,7 +233,7 @@ def grid_of_store(store: Store, run: RunRecord | None, profile: str | None, regi
     )
 
 
-def _stored_spec(run: RunRecord | None) -> Experiment | None:
+def stored_spec(run: RunRecord | None) -> Experiment | None:
     """The experiment as the run kept it; None when this version cannot read it."""
     from benchmark.spec.models import Experiment
 

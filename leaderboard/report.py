@@ -15,7 +15,7 @@ from leaderboard.api import published_numbers
 from leaderboard.axes import axes, series
 from leaderboard.compare import Report as Comparison
 from leaderboard.compare import Terms, across_questions, compare_with_baseline
-from leaderboard.reading import curves, last_run, load_grid
+from leaderboard.reading import curves, last_run, load_grid, stored_spec
 from leaderboard.render.svg import Series, line_chart
 from leaderboard.stats import seeds, share_interval, summarize
 from leaderboard.tables import Leaderboard, Selection, build, matching
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from benchmark.parameters import Metric
     from benchmark.spec.load import LoadedExperiment
+    from benchmark.spec.models import Experiment
     from benchmark.store import Store
     from leaderboard.aggregate import Grid, Group
     from leaderboard.checks.finding import Finding
@@ -77,6 +78,10 @@ class Page:
     """What → its distinct values with the number of cells."""
     spec: str = ""
     """Text of the spec file."""
+    question: str = ""
+    """What the experiment asks."""
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """Outcome → what it would mean, as written before."""
 
 
 def make_page(
@@ -109,7 +114,13 @@ def make_page(
         troubles(grid),
         provenance(store, _ids(grid)),
         experiment.text if experiment else run.source if run else "",
+        **asked(experiment.experiment if experiment else stored_spec(run)),
     )
+
+
+def asked(spec: Experiment | None) -> dict[str, Any]:
+    """The question of an experiment and its readings."""
+    return {} if spec is None else {"question": spec.description, "readings": spec.readings}
 
 
 def render_page(page: Page, format: str = "html") -> str:

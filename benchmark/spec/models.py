@@ -190,6 +190,8 @@ class Experiment(Parameters):
     """Heading of reports; the name when absent."""
     description: str = ""
     """What is asked, and of which publication."""
+    readings: dict[str, str] = Field(default_factory=dict)
+    """Outcome → what it would mean, written before the experiment is run; shown by reports."""
     profile: Name = "compact"
     """Scale: `compact` (two CPU cores) or `paper` (as published); `--profile` overrides it."""
     seeds: SeedCount | SeedList = 5

@@ -21,6 +21,8 @@ def html(content: Page) -> str:
     title = f"{board.title or board.experiment} ({board.profile})"
     sections = [
         f"<h1>{escape(title)}</h1>\n<p>{escape(completeness(board))}</p>",
+        f"<p>{escape(content.question)}</p>" * bool(content.question),
+        _section("Readings, written before", [_items(read(content))] * bool(content.readings)),
         fragment(board),
         _section("Questions", [_comparison(report) for report in content.comparisons], _method(content)),
         _section("Solved", [_items(content.solved)] * bool(content.solved), ABOUT_SOLVED),
@@ -44,6 +46,9 @@ def markdown(content: Page) -> str:
     """The same without curves."""
     board = content.board
     parts = [f"# {md.escape(board.title or board.experiment)} ({md.escape(board.profile)})", completeness(board)]
+    parts.append(md.escape(content.question))
+    if content.readings:
+        parts += ["## Readings, written before", _bullets(read(content))]
     for table in board.tables:
         parts += [f"## {md.escape(table.title)}", md.table_text(table), md.escape(result(table))]
     parts.append("\n".join(f"- {md.escape(line)}" for line in legend(board)))
@@ -68,6 +73,11 @@ def markdown(content: Page) -> str:
         fence = "`" * 4
         parts += ["## Spec", f"{fence}yaml\n{content.spec.rstrip()}\n{fence}"]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def read(content: Page) -> tuple[str, ...]:
+    """Each outcome with what it would mean."""
+    return tuple(f"{outcome}: {meaning}" for outcome, meaning in content.readings.items())
 
 
 def _section(title: str, parts: list[str], about: str = "") -> str:
