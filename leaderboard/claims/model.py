@@ -103,6 +103,10 @@ class Claim(Parameters):
     items: int | None = Field(default=None, gt=0)
     """Number of evaluated items, N."""
     spread: Spread | None = None
+    interval: tuple[str, str] | None = None
+    """Lower and upper end of a range printed for it, as printed."""
+    power: int = 0
+    """Power of ten that it is told in: −2 where the heading says ×10⁻²."""
     values: tuple[str, ...] = ()
     """The single runs as printed, where the source lists them."""
     weight: str | None = None

@@ -175,7 +175,7 @@ class Lexicon:
         text, power = _power(text)
         text, unit = self._unit(text)
         text, count = _counted(text)
-        axis = self._axes.get(key_of(text.strip(" .:()")), "")
+        axis = self._axes.get(key_of(text.strip(" .:()"))) or self._axes.get(key_of(text.partition("(")[0]), "")
         base = Meaning(text, unit=unit, power=power, count=count, arrow=arrow, axis=axis)
         if not text:
             return base
@@ -331,7 +331,7 @@ class Lexicon:
                 changed |= "changed" in kinds
                 exact &= "neutral" in kinds
                 rest.append(word)
-        if spent and rest and "alone" in found.flags and not changed:
+        if rest and "alone" in found.flags and not changed:
             return None
         left = _as_written(rest, text)
         exact |= self.is_dataset(left)

@@ -287,7 +287,8 @@ def _is_told(evidence: Evidence, table: str, kind: str) -> bool:
 def _gap_of(claim: Claim) -> str:
     """What is missing beside a spread or a number of runs."""
     if claim.spread is None:
-        return WITHOUT_SPREAD if claim.n is not None and claim.n > 1 else ""
+        extreme = claim.interval is not None or claim.scope.aggregation in ("best", "worst", "min", "max")
+        return WITHOUT_SPREAD if claim.n is not None and claim.n > 1 and not extreme else ""
     if claim.spread.kind == "unknown":
         return UNEXPLAINED
     return WITHOUT_N if claim.n is None else ""

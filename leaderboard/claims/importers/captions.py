@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Literal
 
 from leaderboard.claims.model import Direction, SpreadKind
-from leaderboard.lexicon import default
+from leaderboard.lexicon import default, read
 
 NUMERALS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "twenty": 20,
 }  # fmt: skip
 RUNS = re.compile(
-    rf"(?:over|of|across|from|with|using|n ?=|[(,;:])\s{{0,2}}(\d{{1,3}}|{'|'.join(NUMERALS)})\s{{0,2}}"
+    rf"(?:over|of|across|from|with|using|n ?=|[(,;:])\s{{0,2}}(?:the |all )?(\d{{1,3}}|{'|'.join(NUMERALS)})\s{{0,2}}"
     r"(?:\w{1,14} ){0,2}?(?:seeds?|runs?|trials?|repetitions?|repeats?|initiali[sz]ations|replicates?)\b"
 )
 
 
 def runs_in(caption: str) -> int | None:
     """`mean over five seeds` → 5; None when the caption names no or several counts."""
-    text = caption.lower()
-    found = {match.group(1) for match in RUNS.finditer(text)}
+    text = " ".join(caption.lower().split())
+    found = {match.group(1) for match in RUNS.finditer(text)} or {
+        match.group(1) or match.group(2) for match in _BARE_N.finditer(text) if _SPREADS.search(text)
+    }
     if not found and re.search(r"\bsingle[ -](run|seed)|\bone (run|seed)", text):
         return 1
     if len(found) != 1:
@@ -29,6 +32,39 @@ def runs_in(caption: str) -> int | None:
     word = found.pop()
     count = NUMERALS.get(word) or int(word)
     return count if count > 0 else None
+
+
+_COUNT = rf"(\d{{1,3}}|{'|'.join(NUMERALS)})"
+_BARE_N = re.compile(
+    rf"[(,;] ?n ?= ?{_COUNT}\b(?! ?[a-z])"
+    rf"|(?:averaged|statistics|average|mean) over {_COUNT} (?:\w+ )?(?:samples|images|instances|examples)\b"
+)
+_SPREADS = re.compile(r"±|std|standard|deviation|averaged|statistics|\bs\.?[de]\.?\b")
+
+
+def split_in(caption: str) -> str | None:
+    """The one part of the data that a caption names, `on the SST-2 test set` → test."""
+    words = [word.strip(".,;:()").lower() for word in caption[:2000].split()]
+    found = {read(word).split for word, after in pairwise(words) if after in ("set", "split")} - {"", "train"}
+    return found.pop() if len(found) == 1 else None
+
+
+def aggregation_in(caption: str) -> str | None:
+    """`best of three seeds` → best, `mean over 5 runs` → mean."""
+    found = set(_AGGREGATED.findall(" ".join(caption.lower().split())))
+    return found.pop() if len(found) == 1 else None
+
+
+_AGGREGATED = re.compile(
+    r"\b(mean|best|median|worst)(?: test)?(?: \w+)? (?:of|over|across) \w+ (?:seeds|runs|trials)\b"
+)
+_PROPOSED = re.compile(r"\b(?:our|proposed|ours|new)\b[^.;]{0,60}\bbold|\bbold[^.;]{0,40}\b(?:our|proposed|ours)\b")
+
+
+def bolds_the_own(text: str) -> bool:
+    """Whether a text says that bold marks the authors' own rows, and not the best numbers."""
+    said = " ".join(text.lower().split())
+    return "bold" in said and _PROPOSED.search(said) is not None and not re.search(r"\bbest\b[^.]{0,40}\bbold", said)
 
 
 def spread_in(caption: str) -> SpreadKind | None:

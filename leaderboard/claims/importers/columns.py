@@ -85,7 +85,7 @@ class Columns:
         if any(text in self.entry.skip_columns for text in headings if text):
             return "skip"
         lowest = self.labels.lowest(column)
-        if lowest in self.entry.labels or lowest in self.entry.roles:
+        if lowest in self.entry.labels or lowest in self.entry.roles or self.labels.is_letter(lowest):
             return "numbers"
         found.attached = self._attached(column, found.label)
         if found.attached is not None:
@@ -148,7 +148,8 @@ class Columns:
             near = [other for other in named if other in beside]
             return near if len(near) == 1 else named if len(named) == 1 else []
         before = [other for other in numbers if other < column]
-        return before[-1:] or numbers[:1]
+        ends = any(read(self.all[other].label).text.lower().startswith(("min ", "max ")) for other in before[-1:])
+        return [] if ends else before[-1:] or numbers[:1]
 
     def _begins_with_marks(self, column: int) -> bool:
         """Whether all cells of a column begin with ±, so that it holds spreads."""
@@ -184,6 +185,17 @@ class Columns:
         """A single letter among single letters, `A D W`, names a domain and not a setting."""
         others = {self.labels.lowest(column) for column in range(self.grid.columns)}
         return len(label) == 1 and sum(len(text) == 1 and text.isalpha() for text in others) > 2
+
+    def runs(self) -> list[int]:
+        """Columns of single runs: three or more headings of one stem, `s` or `seed` or `run`, and numbers in order."""
+        stems = {
+            at: found.label.lower().rstrip("0123456789") for at, found in self.all.items() if found.use == "numbers"
+        }
+        named = [at for at, stem in stems.items() if stem.strip(" #_-") in ("s", "seed", "run", "trial")]
+        numbers = [self.all[at].label.lower().removeprefix(stems[at]) for at in named]
+        consecutive = [int(text) for text in numbers if text.isdecimal()]
+        first = consecutive[0] if consecutive else 0
+        return named if len(named) > 2 and consecutive == list(range(first, first + len(named))) else []
 
     def numbers(self) -> list[Column]:
         """The columns of numbers, in order."""

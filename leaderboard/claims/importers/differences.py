@@ -50,15 +50,42 @@ class Line:
 
 def bind(name: str, drafts: list[Draft], caption: str, entry: TableMapping) -> tuple[list[Draft], list[Unread]]:
     """The drafts without those of difference lines, which now stand beside their numbers; and what found none."""
-    kept = [draft for draft in drafts if not draft.spot.difference]
-    if len(kept) == len(drafts):
+    apart = [draft for draft in drafts if draft.spot.difference]
+    if not apart:
         return drafts, []
     unread: list[Unread] = []
     for axis in ("column", "row"):
-        values, lines = _lines(kept, axis), _lines([d for d in drafts if d.spot.difference == axis], axis)
-        for line in lines:
-            unread += _Binder(name, axis, line, values, caption, entry).bind()
-    return kept, unread
+        kept = [draft for draft in drafts if not draft.spot.difference]
+        for line in _lines([draft for draft in apart if draft.spot.difference == axis], axis):
+            if _is_name(line, axis, kept):
+                _rename(line, axis)
+                continue
+            unread += _Binder(name, axis, line, _lines(kept, axis), caption, entry).bind()
+    return [draft for draft in drafts if not draft.spot.difference], unread
+
+
+def _is_name(line: Line, axis: str, kept: list[Draft]) -> bool:
+    """Whether `DROP` or `Delta learning` is the name of a thing: its numbers have no sign and are like the others."""
+    numbers = [draft.number for draft in line.drafts.values()]
+    if not line.heading.lstrip()[:1].isascii() or len(numbers) < 2 or any(number.percent for number in numbers):
+        return False
+    spots = {draft.spot.row if axis == "column" else draft.spot.column for draft in line.drafts.values()}
+    beside = [
+        abs(float(draft.number.printed)) for draft in kept
+        if draft.number.has_value and (draft.spot.row if axis == "column" else draft.spot.column) in spots
+    ]  # fmt: skip
+    signed = any(not number.has_value or not number.printed[:1].isdecimal() for number in numbers)
+    low, high = min(beside, default=0.0) * 0.8, max(beside, default=0.0) * 1.2
+    return not signed and bool(beside) and all(low <= float(number.printed) <= high for number in numbers)
+
+
+def _rename(line: Line, axis: str) -> None:
+    """Take the heading of a line for a name and not for a difference."""
+    for draft in line.drafts.values():
+        fields = {key: value for key, value in draft.facts.fields.items() if key != "metric"}
+        kind = "task" if axis == "column" and "method" in fields else "method"
+        draft.facts = replace(draft.facts, fields={**fields, kind: _last(line.heading)}, role=None)
+        draft.spot = replace(draft.spot, difference="")
 
 
 def _lines(drafts: list[Draft], axis: str) -> list[Line]:
@@ -133,8 +160,10 @@ class _Binder:
             ]
             yield from (*lines[:NEAR], *places[:NEAR])
             return
+        first = min(lines, key=lambda base: base.line.at if base.line else 0, default=None)
         lines.sort(key=lambda base: abs(base.line.at - self.line.at) if base.line else 0)
-        yield from (*lines[:NEAR], *places, *self._chosen(value, without))
+        far = [first] if first is not None and first not in lines[:NEAR] else []
+        yield from (*lines[:NEAR], *far, *places, *self._chosen(value, without))
         if len(without) > 1:
             yield Base(above=tuple(sorted(without)))
 

@@ -46,6 +46,10 @@ class Draft:
     deltas: list[Delta] = field(default_factory=list)
     """Differences printed elsewhere in the table."""
     spread_kind: SpreadKind | None = None
+    values: tuple[str, ...] = ()
+    """Single runs that stand in columns beside it."""
+    weight: int | None = None
+    """How many things the number is a mean of, where the headings of its group say so."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     if task is not None and not any("task" in draft.facts.fields for draft in drafts):
         facts = facts.over(Facts({"task": task}))
     facts = facts.over(_conditions(grid.caption, drafts))
+    told = {"split": captions.split_in(grid.caption), "aggregation": captions.aggregation_in(grid.caption)}
+    facts = facts.over(Facts({key: value for key, value in told.items() if value is not None}))
     n = entry.n if entry.n is not None else captions.runs_in(grid.caption)
     spread = entry.spread or captions.spread_in(grid.caption) or "unknown"
     return Context(
@@ -143,14 +149,27 @@ def _complete(facts: Facts, table: Facts) -> Facts:
 
 
 def _share_units(drafts: list[Draft]) -> dict[str, str]:
-    """Metric → percent or fraction, for shares of items: percent when any of the table's numbers is above 1."""
-    largest: dict[str, Decimal] = defaultdict(Decimal)
+    """Metric → percent or fraction, for shares of items.
+
+    Percent when any of the table's numbers is above 1, but not where one stands alone, and hardly above 1, among
+    fractions of a metric that is higher where a system is better.
+    """
+    sizes: dict[str, list[Decimal]] = defaultdict(list)
+    better: dict[str, str] = {}
     for draft in drafts:
         metric = draft.facts.metric
         if metric is not None and metric.is_share and draft.number.finite:
             name = draft.facts.fields.get("metric", "")
-            largest[name] = max(largest[name], abs(Decimal(draft.number.printed)))
-    return {name: "percent" if value > 1 else "fraction" for name, value in largest.items()}
+            sizes[name].append(abs(Decimal(draft.number.printed)))
+            better[name] = metric.better
+    units = {}
+    for name, values in sizes.items():
+        above = [value for value in values if value > 1]
+        slipped = (
+            better[name] == "max" and max(values) < 2 and 2 * len(above) < len([value for value in values if value])
+        )
+        units[name] = "percent" if above and not slipped else "fraction"
+    return units
 
 
 def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str, str], styled: bool) -> Claim:
@@ -163,6 +182,14 @@ def _claim(draft: Draft, context: Context, entry: TableMapping, shares: dict[str
         optional["spread"] = Spread(printed=number.spread, kind=draft.spread_kind or context.spread, ddof=entry.ddof)
     if deltas := _deltas(draft, context):
         optional |= {"delta": deltas[0], "deltas": tuple(deltas[1:])}
+    if number.interval is not None:
+        optional["interval"] = number.interval
+    if facts.metric is not None and facts.metric.power:
+        optional["power"] = facts.metric.power
+    if draft.values:
+        optional |= {"values": draft.values, "n": number.n or len(draft.values)}
+    if draft.weight is not None:
+        optional["weight"] = str(draft.weight)
     if styled:
         optional |= {"bold": number.style.bold, "underline": number.style.underline}
     return Claim(
@@ -184,7 +211,8 @@ def _deltas(draft: Draft, context: Context) -> list[Delta]:
     rule = None if context.baseline else context.rule
     relative = context.relative or number.delta_percent
     own = Delta(printed=number.delta, baseline=context.baseline, to=rule, relative=relative)
-    return [own, *draft.deltas]
+    more = [own.model_copy(update={"printed": text, "relative": percent}) for text, percent in number.more]
+    return [own, *more, *draft.deltas]
 
 
 def _scope(draft: Draft) -> dict[str, str]:

@@ -76,8 +76,8 @@ def facts_of(raw: str) -> Facts:
     base = Facts(direction=meaning.arrow, percent=meaning.unit.lower() in PERCENT)
     if not meaning.text:
         return base
-    several = _bracketed(meaning) or _pair(meaning.text) if {"/", "|"} & set(meaning.text) else None
-    found = several or _whole(meaning) or _bracketed(meaning)
+    several = _pair(meaning.text) if {"/", "|"} & set(meaning.text) else None
+    found = _bracketed(meaning) or several or _whole(meaning)
     if found is not None:
         return replace(found, direction=base.direction if base.direction != "unknown" else found.direction,
                        percent=found.percent or base.percent)  # fmt: skip
@@ -89,7 +89,7 @@ def _whole(meaning: Meaning) -> Facts | None:
     """Facts of a label that says one thing; None for a name and for what describes a row."""
     if meaning.kind == "value":
         return Facts()
-    if meaning.role == "average":
+    if meaning.role == "average" or (meaning.role == "spread" and read(meaning.of).role == "average"):
         return Facts(fields={"task": meaning.text}, is_average=True)
     if meaning.role == "delta":
         return Facts(fields={"metric": meaning.text}, role="delta")

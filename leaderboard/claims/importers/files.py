@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from benchmark.errors import UsageError
+from leaderboard.claims.importers import captions
 from leaderboard.claims.importers.bounds import Budget, read_text
 from leaderboard.claims.importers.delimited import read_delimited
 from leaderboard.claims.importers.grid import SourceTable, expand
@@ -80,6 +81,8 @@ def import_text(text: str, format: str, source: str = "<text>", mapping: Mapping
         places += reading.places
         unread += reading.unread
         tables.append(reading.summary)
+    if captions.bolds_the_own(text):
+        claims = [claim.model_copy(update={"bold": None}) for claim in claims]
     said = tuple(comparing_sentences(text)) if claims and format != "csv" else ()
     return ImportResult(source, format, tuple(claims), tuple(places), tuple(unread), tuple(tables), tuple(notes), said)
 

@@ -196,6 +196,23 @@ class Parser:
         if number.delta is not None:
             raise _UnreadableError("two differences behind one number, or an asymmetric interval")
         number.delta = sign + digits
+        while self._peek_text() in (",", ";", "/") and self._peek(1) in ("sign", "up", "down"):
+            self.at += 1
+            self._further(number)
+
+    def _further(self, number: Number) -> None:
+        """`, +12.74%` behind a difference in the same bracket."""
+        sign = self.tokens[self.at]
+        self.at += 1
+        token = self._take("number")
+        if token is None:
+            raise _UnreadableError("a sign or an arrow without a number")
+        digits = self._digits(token)
+        minus = sign.kind == "down" or (sign.kind == "sign" and sign.text != "+")
+        number.more += ((f"{'-' if minus else '+'}{digits}", self._take("percent") is not None),)
+
+    def _peek_text(self) -> str:
+        return self.tokens[self.at].text if self.at < len(self.tokens) else ""
 
     def _enclosed(self, number: Number, kind: str) -> None:
         """What stands in brackets, a subscript or a superscript behind a number."""
@@ -212,6 +229,8 @@ class Parser:
             inner == "number" and self._peek(1) in ("up", "down")
         ):
             self._delta(number)
+        elif inner == "number" and kind == "open" and self._interval(number):
+            pass
         elif inner == "number" and self._is_plain_enclosure(kind):
             self._plain(number, kind)
         elif kind == "sup" or inner == "mark":
@@ -226,6 +245,20 @@ class Parser:
             closed += 1
         if not closed:
             self._skip(start, kind, "more than one number in brackets")
+
+    def _interval(self, number: Number) -> bool:
+        """`[2950, 3502]`, `(84.1–86.3)`: a range around the number before it."""
+        ahead = self.tokens[self.at : self.at + 4]
+        kinds = [token.kind for token in ahead]
+        joined = len(ahead) == 4 and (ahead[1].text in (",", ";") or ahead[1].text in "-–−")
+        if not joined or (kinds[0], *kinds[2:]) != ("number", "number", "close") or number.interval is not None:
+            return False
+        low, high = self._digits(ahead[0]), self._digits(ahead[2])
+        if not Decimal(low) <= Decimal(number.printed) <= Decimal(high):
+            return False
+        number.interval = low, high
+        self.at += 3
+        return True
 
     def _is_plain_enclosure(self, kind: str) -> bool:
         token = self.tokens[self.at]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -135,6 +135,23 @@ def expand(table: SourceTable, budget: Budget) -> Grid:
         table.label,
         table.notes,
     )
+
+
+def with_differences_joined(grid: Grid) -> Grid:
+    """The grid with columns that hold `(+1.1)` behind each number joined to the column of those numbers."""
+    rows = [list(row) for row in grid.rows]
+    for column in range(1, grid.columns):
+        cells = [row[column] for row in rows[grid.header_rows or 0 :]]
+        given = [cell.text for cell in cells if any(map(str.isdecimal, cell.text))]
+        signed = [text for text in given if text[:1] == "(" and text[1:2] in "+-−↑↓" and text[-1:] == ")"]
+        if not given or len(signed) < len(given):
+            continue
+        for row in rows[grid.header_rows or 0 :]:
+            cell, before = row[column], row[column - 1]
+            if any(map(str.isdecimal, cell.text)) and before is not cell and any(map(str.isdecimal, before.text)):
+                row[column - 1] = replace(before, pieces=(*before.pieces, Piece(" "), *cell.pieces))
+                row[column] = EMPTY
+    return replace(grid, rows=rows)
 
 
 class _Canvas:

@@ -12,7 +12,7 @@ from leaderboard.claims.importers.columns import Columns, attached_by
 from leaderboard.claims.importers.differences import bind
 from leaderboard.claims.importers.drafts import Draft, Spot, context_of, finish
 from leaderboard.claims.importers.facts import Facts, of_metric
-from leaderboard.claims.importers.grid import Cell, Grid
+from leaderboard.claims.importers.grid import Cell, Grid, with_differences_joined
 from leaderboard.claims.importers.labels import Labels
 from leaderboard.claims.importers.layout import Block, Layout, Readings, find_layout
 from leaderboard.claims.importers.mapping import TableMapping
@@ -21,7 +21,7 @@ from leaderboard.claims.importers.numbers import Reading
 from leaderboard.claims.importers.result import NO_METRIC, Place, TableSummary, Unread, is_unmeasured
 from leaderboard.claims.importers.rows import Rows, corner_facts
 from leaderboard.claims.model import Claim, SpreadKind, Where
-from leaderboard.lexicon import Meaning, default
+from leaderboard.lexicon import Meaning, default, read
 
 
 @dataclass
@@ -42,7 +42,7 @@ def read_table(grid: Grid, entry: TableMapping) -> TableReading:
 
 class _Reader:
     def __init__(self, grid: Grid, entry: TableMapping) -> None:
-        self.grid = grid
+        self.grid = grid = with_differences_joined(grid)
         self.entry = (
             entry
             if entry.brackets is not None
@@ -110,9 +110,30 @@ class _Reader:
                     role: Literal["row", "column"] = "row" if facts.role and not found.facts.role else "column"
                     spot = Spot(row, column, len(self.axes), _difference(found.facts, facts), role)
                     self._cell(spot, label, found.path, _crossed(found.facts, facts).over(corner))
+            self._weigh(row, columns)
+            self._gather(row, columns)
             for column, found in columns.all.items():
                 if found.attached is not None and found.use == "attached":
                     self._attach(row, column, found.attached, self._at(row, columns.numbers_of(column)))
+
+    def _gather(self, row: int, columns: Columns) -> None:
+        """Columns of single runs, `s0 s1 s2`, become the values of the one average beside them."""
+        runs = [draft for at in columns.runs() for draft in self._at(row, [at])]
+        averages = [at for at, found in columns.all.items() if found.facts.is_average]
+        mean = self._at(row, averages) if len(runs) > 1 else []
+        if len(mean) == 1 and all(draft.number.has_value for draft in runs):
+            mean[0].values = tuple(draft.number.printed for draft in runs)
+            self.drafts = [draft for draft in self.drafts if draft not in runs]
+
+    def _weigh(self, row: int, columns: Columns) -> None:
+        """Weights of the parts of an average, `Retrieval (15)`, where they add up to its own, `Average (56)`."""
+        counted = {at: read(found.levels[-1][0]).count for at, found in columns.all.items() if found.levels}
+        parts = {at: count for at, count in counted.items() if count and not columns.all[at].facts.is_average}
+        wholes = [count for at, count in counted.items() if count and columns.all[at].facts.is_average]
+        if wholes and all(whole == sum(parts.values()) for whole in wholes):
+            for at, count in parts.items():
+                for draft in self._at(row, [at]):
+                    draft.weight = count
 
     def _told(self) -> str | None:
         """The metric that the mapping or the caption gives for the whole table."""
@@ -121,7 +142,7 @@ class _Reader:
         if self.entry.scope.metric is not None:
             return self.entry.scope.metric
         said = metric_named(self.grid.caption)
-        return said.found.name if said is not None else None
+        return said.found.called if said is not None else None
 
     def _at(self, row: int, columns: list[int]) -> list[Draft]:
         """The numbers read from these places of a row."""

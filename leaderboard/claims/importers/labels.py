@@ -10,6 +10,7 @@ from leaderboard.claims.importers.facts import Facts, facts_of, named, relative_
 from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.importers.layout import Block, Readings
 from leaderboard.claims.importers.mapping import TableMapping
+from leaderboard.claims.importers.mentions import metric_named
 from leaderboard.lexicon import default, read
 
 
@@ -18,7 +19,11 @@ class Labels:
 
     def __init__(self, grid: Grid, block: Block, readings: Readings, entry: TableMapping) -> None:
         self.grid, self.block, self.readings, self.entry = grid, block, readings, entry
-        self._letters = default().letters(self._texts()) | self._errors() | self._relative()
+        self._letters = default().letters(self._texts()) | self._errors() | self._relative() | self._told_errors()
+
+    def is_letter(self, text: str) -> bool:
+        """Whether a heading stands for a metric beside the others of its table only."""
+        return text in self._letters
 
     def plain(self, text: str) -> Facts:
         """Facts of a label that no axis and no mapping explains."""
@@ -56,6 +61,17 @@ class Labels:
         """The lowest header over a column."""
         texts = (self.grid.rows[row][column].text for row in reversed(self.block.header))
         return next((text for text in texts if text), "")
+
+    def _told_errors(self) -> dict[str, str]:
+        """`Top 1` is an error where the caption says that errors are told."""
+        said = metric_named(self.grid.caption)
+        if said is None or said.found.name not in ("error", "error rate"):
+            return {}
+        names = {text: read(text) for text in self._texts()}
+        return {
+            text: f"{found.name} error" for text, found in names.items()
+            if found.name in ("top-1", "top-5") and "acc" not in text.lower()
+        }  # fmt: skip
 
     def _texts(self) -> set[str]:
         return {cell.text for row in self.block.header for cell in self.grid.rows[row]}

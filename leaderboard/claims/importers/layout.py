@@ -76,13 +76,16 @@ def find_layout(grid: Grid, readings: Readings, entry: TableMapping) -> Layout:
     heads = _header_rows(grid, readings, entry)
     labels = _label_columns(grid, readings, entry, heads)
     counts = [row for row in range(heads) if _counts_items(grid, readings, row, labels)]
+    again = _repeated_headers(grid, heads)
     layout = Layout([Block([row for row in range(heads) if row not in counts])], labels, {}, counts)
     heading = ""
     for row in range(heads, len(grid.rows)):
-        kind = _row_kind(grid, readings, row, labels)
+        kind = "header" if row in again else _row_kind(grid, readings, row, labels)
+        below = bool(heads) and not layout.blocks[-1].rows
+        heads_on = not below or not any(cell.text for cell in grid.rows[row][:labels])
         if kind == "heading":
             heading = next(cell.text for cell in grid.rows[row] if cell.text)
-        elif kind == "header" and _heads_numbers(grid, readings, row, labels):
+        elif row in again or (kind == "header" and heads_on and _heads_numbers(grid, readings, row, labels)):
             if layout.blocks[-1].rows or row == heads == 0:
                 layout.blocks.append(Block([]))
                 heading = ""
@@ -92,6 +95,17 @@ def find_layout(grid: Grid, readings: Readings, entry: TableMapping) -> Layout:
             if heading:
                 layout.headings[row] = heading
     return layout
+
+
+def _repeated_headers(grid: Grid, heads: int) -> frozenset[int]:
+    """Rows of numbers in bold throughout that come again word for word: headers of the parts of a table."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for at in range(heads, len(grid.rows)):
+        row = grid.rows[at]
+        pieces = [piece for cell in row for piece in cell.pieces if piece.text.strip()]
+        if len({id(cell) for cell in row}) > 2 and pieces and all(piece.style.bold for piece in pieces):
+            found.setdefault(tuple(cell.text for cell in row), []).append(at)
+    return frozenset(at for rows in found.values() if len(rows) > 1 for at in rows)
 
 
 def _header_rows(grid: Grid, readings: Readings, entry: TableMapping) -> int:
@@ -117,7 +131,9 @@ def _leading_text_rows(grid: Grid, readings: Readings, start: int) -> int:
         leading_title = kind == "heading" and row == 0 and start == 0
         if kind not in ("header", "blank") and not leading_title:
             break
-        if start and kind == "header" and grid.rows[row][0].text and grid.rows[row][0] is not grid.rows[row - 1][0]:
+        first = next((at for at, cell in enumerate(grid.rows[row]) if cell.text), 0)
+        labels = not any(readings.is_number(below, first) for below in range(row + 1, len(grid.rows)))
+        if start and kind == "header" and labels and grid.rows[row][first] is not grid.rows[row - 1][first]:
             break
         row += 1
     return row

@@ -124,6 +124,10 @@ def _caption(lines: list[str], at: int, end: int) -> str:
     while above >= 0 and at - above < 4 and not lines[above].strip():
         above -= 1
     nearest = lines[above].strip() if above >= 0 else ""
+    first = above
+    while first > 0 and above - first < 6 and _continues(lines[first - 1]) and not nearest.startswith("#"):
+        first -= 1
+        nearest = f"{lines[first].strip()} {nearest}"
     if nearest and not nearest.startswith(("|", "```", "<")):
         parts.append(nearest)
     if not nearest.startswith("#"):
@@ -132,10 +136,15 @@ def _caption(lines: list[str], at: int, end: int) -> str:
         )
         parts.insert(0, heading)
     below = next((lines[row].strip() for row in range(end, min(end + 3, len(lines))) if lines[row].strip()), "")
-    if re.match(r"[*_]{0,3}(Table|Tab\.) ?\d", below):
+    if re.match(r"[*_]{0,3}(Table|Tab\.) ?\d", below) and not _NAME.search(nearest):
         parts.append(below)
     text = " ".join("".join(piece.text for piece in inline(part.lstrip("#").strip()[:1000])) for part in parts)
     return " ".join(text.split())
+
+
+def _continues(line: str) -> bool:
+    """Whether a line is running text, so that the one below it belongs to the same paragraph."""
+    return bool(line.strip()) and not line.lstrip().startswith(("|", "#", "```", "<", "- ", "* ", ">"))
 
 
 def _html_tables(lines: list[str], source: str, path: str, mapping: Mapping) -> list[SourceTable]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from leaderboard.claims.importers.grammar import Brackets, Parser
 from leaderboard.claims.importers.grid import Cell
@@ -32,6 +33,9 @@ def is_failure(printed: str) -> bool:
 
 def read_cell(cell: Cell, brackets: Brackets | None = None, decimal_comma: bool = False) -> Reading:
     """Parse one cell. `brackets` is what a bare number in brackets or in a subscript means; None: nothing says."""
+    if cell.pieces and all(piece.style.level != "base" for piece in cell.pieces if piece.text.strip()):
+        pieces = tuple(piece._replace(style=piece.style._replace(level="base")) for piece in cell.pieces)
+        cell = replace(cell, pieces=pieces)
     pieces = cell.pieces
     if len(pieces) == 1 and pieces[0].style.level == "base":
         text = pieces[0].text.strip()

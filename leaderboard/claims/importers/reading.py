@@ -19,6 +19,10 @@ class Number:
     spread: str | None = None
     delta: str | None = None
     delta_percent: bool = False
+    more: tuple[tuple[str, bool], ...] = ()
+    """Further differences in the same bracket, `(+3.65, +12.74%)`, each with whether it is in percent."""
+    interval: tuple[str, str] | None = None
+    """The two ends of a range in brackets, `[2950, 3502]`."""
     marks: str = ""
     n: int | None = None
     """Runs behind the number, printed as `(n=5)`."""

@@ -47,7 +47,7 @@ _RULES: tuple[tuple[Rule, str], ...] = (
         r"|\brow by row\b"
         r"|\b(?:incremental|cumulative|stepwise|step[- ]by[- ]step) (?:gain|improvement|change|delta)",
     ),
-    ("first", rf"{_OVER}(?:first|top|topmost) (?:row|line|entry|variant|configuration)"),
+    ("first", rf"{_OVER}(?:first|top|topmost) (?:row|line|entry|variant|configuration|system|method|model)"),
     (
         "best",
         rf"{_OVER}(?:[\w-]+ )?(?:best|strongest|second[- ]best|runner[- ]up|next[- ]best|top|sota"
