@@ -317,18 +317,17 @@ def running(store: Store) -> Iterable[str]:
     return [cell_id for beat in store.heartbeats() if beat.is_alive() for cell_id in beat.cell_ids]
 
 
-def curves(store: Store, cell_ids: Collection[str]) -> Mapping[tuple[str, str], list[tuple[int, float]]]:
-    """(cell id, metric) → (step, value) points in the order of steps."""
+def curves(
+    store: Store, cell_ids: Collection[str], metrics: Collection[str]
+) -> Mapping[tuple[str, str], list[tuple[int, float]]]:
+    """(cell id, metric) → (step, value) points in the order of steps, of these metrics, on all inputs or `name@size`."""
     con = store.connect()
     try:
         rows = con.execute(
-            "select cell_id, metric, step, value from curves where cell_id in (select unnest(?)) order by step",
-            [list(cell_ids)],
+            "select cell_id, metric, list(step order by step), list(value order by step) from curves "
+            "where cell_id in (select unnest(?)) and split_part(metric, '@', 1) in (select unnest(?)) group by all",
+            [list(cell_ids), [name.partition("@")[0] for name in metrics]],
         ).fetchall()
     finally:
         con.close()
-    found: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for cell_id, metric, step, value in rows:
-        if value is not None:
-            found.setdefault((cell_id, metric), []).append((step, value))
-    return found
+    return {(cell_id, metric): list(zip(steps, values, strict=True)) for cell_id, metric, steps, values in rows}

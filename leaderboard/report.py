@@ -98,7 +98,7 @@ def make_page(
     grid = load_grid(store, experiment, profile, plugins)
     board = build(grid, selection, published_numbers(grid))
     run = last_run(store, profile)
-    points = curves(store, _ids(grid))
+    points = curves(store, _ids(grid), {column.metric.name for table in board.tables for column in table.columns})
     findings, checked = published_findings(grid)
     settings = run.spec.get("checks") if experiment is None and run else None
     stored_findings, stored_checked = findings_in_store(store, grid, experiment, plugins, settings)
