@@ -320,7 +320,7 @@ def running(store: Store) -> Iterable[str]:
 def curves(
     store: Store, cell_ids: Collection[str], metrics: Collection[str]
 ) -> Mapping[tuple[str, str], list[tuple[int, float]]]:
-    """(cell id, metric) → (step, value) points in the order of steps, of these metrics, on all inputs or `name@size`."""
+    """(cell id, metric) → (step, value) points in the order of steps, of these metrics on all inputs or `name@size`."""
     con = store.connect()
     try:
         rows = con.execute(
