@@ -24,6 +24,9 @@ from benchmark.errors import PluginError
 ENGINE = ("benchmark", "tasks", "initializers", "leaderboard", "specs")
 """This product's packages, which no file beside a plugin replaces; its engine is told by version and commit."""
 
+PACKAGES = ("torch", "numpy", "pydantic", "duckdb", "pyarrow", "polars", "joblib", "scipy", "triton")
+"""Packages whose version can change a number or the way it is stored; kept with every cell, whatever it imports."""
+
 
 @dataclass(frozen=True)
 class Module:
@@ -46,7 +49,7 @@ class Origin:
     modules: Mapping[Module, str]
     """Module → sha256 of its file; the family's own comes first."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Distributions that these import → version."""
+    """Distributions that these import → version, but for `PACKAGES`."""
     distribution: str = ""
     """That which brings the family; empty for a user's file."""
     version: str = ""
@@ -95,7 +98,7 @@ def trace(root: Module, distribution: str = "", version: str = "") -> Origin:
                 check_neighbour(root, top, found[0].path)
             if found and (top == own or found[0].path.parent == near or not is_installed(found[0].path, top)):
                 waiting += found
-            elif found and own not in ENGINE:  # what this product needs is told with every cell
+            elif found and own not in ENGINE and top not in PACKAGES:  # what this product needs is told with every cell
                 packages |= distribution_of(top)
     return Origin(modules, dict(sorted(packages.items())), distribution, version)
 

@@ -13,9 +13,7 @@ from typing import Any
 
 import benchmark
 from benchmark.execution.devices import gpus
-
-PACKAGES = ("torch", "numpy", "pydantic", "duckdb", "pyarrow", "polars", "joblib", "scipy", "triton")
-"""Packages whose version can change a number or the way it is stored."""
+from benchmark.origin import PACKAGES
 
 
 def provenance(threads: int, device: str) -> dict[str, Any]:
