@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--profile", default="compact", show_default=True, metavar="NAME", help="Scale of the cells it is tried on."
 )
+@click.option("--parameters", default="", metavar="YAML", help="Parameters laid over those of the files: 'gain: 2'.")
 @click.option("--rule", "only", multiple=True, metavar="ID", help="Only this rule (repeatable); --list names them.")
 @click.option(
     "--timeout",
@@ -40,6 +41,7 @@ def command(
     subject: str | None,
     task: str,
     profile: str,
+    parameters: str,
     only: tuple[str, ...],
     timeout: float,
     listing: bool,
@@ -61,7 +63,8 @@ def command(
         return list_rules(as_json)
     if subject is None:
         raise UsageError("name a task, an initializer or a FILE.py; --list shows the rules")
-    reports = [examined(one, only, timeout, as_json) for one in subjects(subject, task, profile, plugin)]
+    wanted = subjects(subject, task, profile, given(parameters), plugin)
+    reports = [examined(one, only, timeout, as_json) for one in wanted]
     if as_json:
         common.emit_json([report.as_json() for report in reports])
     return ExitCode.FOUND if any(report.findings for report in reports) else ExitCode.COMPLETE
@@ -80,7 +83,22 @@ def list_rules(as_json: bool) -> ExitCode:
     return ExitCode.COMPLETE
 
 
-def subjects(wanted: str, task: str, profile: str, plugins: tuple[Path, ...]) -> Iterator[Subject]:
+def given(text: str) -> dict[str, Any]:
+    """Parameters as a spec would have them. Raises InvalidSpecError when the text is no YAML mapping."""
+    from benchmark.spec.marks import InvalidSpecError, Source
+    from benchmark.spec.source import parse
+
+    if not text.strip():
+        return {}
+    tree, problems = parse(Source("--parameters", text))
+    if problems or tree is None:
+        raise InvalidSpecError(problems)
+    return dict(tree.plain())
+
+
+def subjects(
+    wanted: str, task: str, profile: str, parameters: dict[str, Any], plugins: tuple[Path, ...]
+) -> Iterator[Subject]:
     """Everything that is meant by a name or a file."""
     from benchmark.conformance.subject import Finder
 
@@ -88,15 +106,15 @@ def subjects(wanted: str, task: str, profile: str, plugins: tuple[Path, ...]) ->
     is_file = path.suffix == ".py"
     finder = Finder([*plugins, *([path] if is_file else [])], profile)
     if is_file:
-        yield from of_file(finder, path, task)
+        yield from of_file(finder, path, parameters, task)
         return
     for notice in finder.registry.broken_notices():
         click.echo(f"Warning: {notice}", err=True)
     for kind in finder.kinds_of(wanted):
-        yield finder.named(kind, wanted, task=task)
+        yield finder.named(kind, wanted, parameters, task)
 
 
-def of_file(finder: Finder, path: Path, task: str) -> Iterator[Subject]:
+def of_file(finder: Finder, path: Path, parameters: dict[str, Any], task: str) -> Iterator[Subject]:
     """What a plugin file registers. Raises PluginError, with its traceback's last lines, when it cannot be run."""
     from benchmark.wording import placed_reason
 
@@ -105,7 +123,7 @@ def of_file(finder: Finder, path: Path, task: str) -> Iterator[Subject]:
     added = finder.registry.add_file(path)
     for kind in ("task", "initializer"):
         for name in finder.resolver.names_from(kind, [added]):
-            yield finder.named(kind, name, task=task)
+            yield finder.named(kind, name, parameters, task)
 
 
 def examined(subject: Subject, only: tuple[str, ...], timeout: float, quiet: bool) -> Report:

@@ -88,6 +88,8 @@ class Context:
     subject: Subject
     changed: dict[str, list[str]] = field(default_factory=dict)
     """Call of the plugin → what of the process it changed."""
+    other: Numbers | None = None
+    """The other cell that `first` was trained after."""
     told: dict[str, str] = field(default_factory=dict)
     """Finding → rule that told of it first."""
 
@@ -130,7 +132,7 @@ class Context:
     def first(self) -> Numbers:
         """The cell of seed 0, trained after another one."""
         alike = self.subject.kind == "task"  # then only another seed is another cell
-        self.train([self.cell(2) if alike else self.cell(untouched=True)])
+        (self.other,) = self.train([self.cell(2) if alike else self.cell(untouched=True)])
         return self.train([self.cell()])[0]
 
     @cached_property

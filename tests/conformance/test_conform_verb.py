@@ -92,6 +92,14 @@ def test_a_broken_file_is_refused_with_its_line(plugin):
     )
 
 
+def test_parameters_are_laid_over_those_of_the_file_and_a_start_that_tries_nothing_is_told_of(plugin):
+    folder = plugin("[parameter.mul_(self.gain) for parameter in model.parameters()]")
+    asked = ("mine.py", "--rule", "trains", "--parameters")
+    assert "its numbers are those of the untouched model" in bench(folder, *asked, "gain: 1")
+    assert "its numbers are those of the untouched model" not in bench(folder, *asked, "gain: 2")
+    assert "--parameters:1:1: expected keys" in bench(folder, *asked, "[1]", code=2)
+
+
 def test_an_unknown_rule_and_a_missing_name_are_refused(tmp_path):
     assert "no rule 'twise'; did you mean 'twice'" in bench(tmp_path, "mask", "--rule", "twise", code=2)
     assert "name a task, an initializer or a FILE.py" in bench(tmp_path, code=2)
