@@ -22,6 +22,7 @@ from torch.func import functional_call, grad_and_value, vmap
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from benchmark.errors import PluginError
 from benchmark.nn import noise
 from benchmark.task import Task
 from benchmark.train import optim
@@ -29,6 +30,11 @@ from benchmark.train.layout import Layout
 from benchmark.train.repair import repair_cache
 
 Program = Callable[..., Any]
+
+
+class UntraceableError(PluginError):
+    """What a plugin wrote runs by itself, but not as a program."""
+
 
 _traced: dict[Hashable, Program] = {}
 _compiled: dict[str, Program] = {}
@@ -156,7 +162,14 @@ def prepare(function: Program, example: tuple[Any, ...], key: Hashable, *, compi
     """
     full = (key, compiled, _signature(example))
     if full not in _traced:
-        graph = make_fx(function)(*_clones(example))
+        try:
+            graph = make_fx(function)(*_clones(example))
+        except (RuntimeError, TypeError, ValueError, AttributeError) as error:
+            raise UntraceableError(
+                f"model, loss or observe cannot be traced over {example[0].shape[0]} cells: {type(error).__name__}: "
+                f"{str(error).strip().partition(chr(10))[0]} (a program takes the same operations "
+                "whatever the data: no `if` over a tensor, no `.item()`, nothing torch.func.vmap does not know)"
+            ) from error
         _traced[full] = _compile(graph, example) if compiled else graph
     return _traced[full]
 

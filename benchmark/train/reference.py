@@ -49,23 +49,24 @@ class Reference:
     """The first evaluation examples of the curve."""
     observed: Mapping[str, Tensor]
     """What `observe` says of them."""
-    finals: Mapping[str, float]
-    """Final metrics at this point, for the first cell of a task."""
+    finals: tuple[str, ...]
+    """Metrics that the task summarizes at the end."""
     tolerance: float
     """Relative, for loss and gradient."""
 
 
-_proven: set[str] = set()
-"""Stack keys of tasks whose final metrics have been asked for in this process."""
+_finals: dict[Hashable, tuple[str, ...]] = {}
+"""Final metrics of the tasks that have been asked for them in this process."""
 
 
-def _prove_finals(cell: Cell, model: nn.Module, device: str) -> dict[str, float]:
-    """Final metrics before any training, once for each task; {} when they have been asked for.
+def _final_names(cell: Cell, model: nn.Module, device: str) -> tuple[str, ...]:
+    """Names of the final metrics, from one final evaluation before any training, once for each task.
 
     Raises PluginError for metrics that are no numbers or not declared.
     """
-    if stack_key(cell) in _proven:
-        return {}
+    key = type(cell.task), stack_key(cell)
+    if key in _finals:
+        return _finals[key]
     task, examples = cell.task, examples_of(cell, "final")
     chunks = []
     with world(cell.seed, "forward", f"the model of {cell.task_name!r}"), torch.no_grad():
@@ -77,8 +78,8 @@ def _prove_finals(cell: Cell, model: nn.Module, device: str) -> dict[str, float]
     with world(cell.seed, "summary", f"summarize of task {cell.task_name!r}"):
         finals = as_floats(task.summarize(observed, examples, final=True), "summarize")
     check_names(finals, [metric.name for metric in task.metrics()])
-    _proven.add(stack_key(cell))
-    return finals
+    _finals[key] = tuple(finals)
+    return _finals[key]
 
 
 def refer(cell: Cell, model: nn.Module, device: str) -> Reference:
@@ -106,7 +107,7 @@ def refer(cell: Cell, model: nn.Module, device: str) -> Reference:
         _refuse_draws(model, before[1], trace)
         if moved := list(state.changed(before[0], _state(model, cell))):
             _refuse_state(moved, before[0], _state(model, cell), trace, _trace(cell, model, batch, chunk))
-    finals = _prove_finals(cell, model, device)
+    finals = _final_names(cell, model, device)
     shapes = tuple((n, tuple(t.shape), str(t.dtype)) for n, t in (*model.named_parameters(), *model.named_buffers()))
     model.to("cpu")
     return Reference(

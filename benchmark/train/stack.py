@@ -8,11 +8,13 @@ come from its own seed, so the other cells of a stack change its numbers by roun
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from benchmark.cell import Cell
+from benchmark.errors import PluginError
 from benchmark.records import CurvePoint
 from benchmark.train.build import Built, build_all, by_trace
 from benchmark.train.canary import ApartError
@@ -103,6 +105,11 @@ def _settled(
         return _train(part, mode, device, report, done)
     except ApartError as apart:
         reasons = apart.reasons
+    except PluginError:
+        if len(part) == 1:
+            failed = CellOutcome(part[0].cell.id, "failed", error=traceback.format_exc())
+            return {failed.cell_id: failed}
+        reasons = {item.cell.id: "" for item in part}  # what runs alone may not run over many cells
     others = [item for item in part if item.cell.id not in reasons]
     outcomes = _settled(others, mode, device, report, done) if others else {}
     for item in part:
@@ -118,6 +125,8 @@ def _own(item: Built, mode: Mode, device: str, report: Callable[[Progress], None
         return _train([item], mode, device, report, done, own=True)
     except ApartError as apart:
         reason = apart.reasons[item.cell.id]
+    except PluginError:
+        return {item.cell.id: CellOutcome(item.cell.id, "failed", error=traceback.format_exc())}
     error = f"PluginError: its program does not do what its module does, not even a program of its own: {reason}"
     return {item.cell.id: CellOutcome(item.cell.id, "failed", error=error, seconds=time.perf_counter() - started)}
 

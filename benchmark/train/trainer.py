@@ -186,16 +186,14 @@ class Trainer:
 
     def _prove_complete(self, trajectories: Sequence[Trajectory]) -> None:
         """The names of the metrics at the end, as far as they can be told from the first point of the curve."""
-        finals = dict(self.references[0].finals)
-        if finals:
-            try:
-                finals |= self._of_curve(trajectories[0])
-            except PluginError:
-                raise
-            except Exception:  # one point may be too few; it is asked again at the end
-                return
-            averaged = {f"ema_{name}": 0.0 for name in finals if self.average is not None}
-            check_complete([*finals, *averaged], [metric.name for metric in self.task.metrics()])
+        try:
+            finals = [*self.references[0].finals, *self._of_curve(trajectories[0])]
+        except PluginError:
+            raise
+        except Exception:  # one point may be too few; it is asked again at the end
+            return
+        averaged = [f"ema_{name}" for name in finals if self.average is not None]
+        check_complete([*finals, *averaged], [metric.name for metric in self.task.metrics()])
 
     def _of_curve(self, trajectory: Trajectory) -> dict[str, float]:
         return as_floats(self.task.summarize_curve(trajectory.curve), "summarize_curve")
@@ -242,6 +240,7 @@ class Trainer:
         for trajectory, values in zip(trajectories, metrics, strict=True):
             values.update(self._of_curve(trajectory))
             trajectory.finals = dict.fromkeys(names, math.nan) if trajectory.diverged else values
+            check_complete(trajectory.finals, names)
 
 
 def _note_losses(trajectories: Sequence[Trajectory], losses: Tensor, start: int) -> None:

@@ -45,7 +45,9 @@ def _set_environment(values: dict[str, str]) -> None:
 
 
 def _global_hooks() -> dict[str, dict[Any, Any]]:
-    return {name: dict(v) for name, v in vars(module_hooks).items() if name.startswith("_global_") and type(v) is dict}
+    return {
+        name: dict(v) for name, v in vars(module_hooks).items() if name.startswith("_global_") and isinstance(v, dict)
+    }
 
 
 def _set_global_hooks(hooks: dict[str, dict[Any, Any]]) -> None:
