@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
-from benchmark.errors import UsageError
-from leaderboard.claims.loader import load_file
+from benchmark.errors import DataError, UsageError
+from leaderboard.claims.formats import SUFFIXES, is_tidy
+from leaderboard.claims.loader import at_line, claims_from_rows, load_yaml, read_rows
 from leaderboard.claims.model import ClaimSet
 
 FOLDER = Path(__file__).parent
-SUFFIXES = frozenset({".yaml", ".yml", ".csv", ".parquet", ".tex", ".md", ".markdown", ".html", ".htm"})
 
 
 def names() -> tuple[str, ...]:
@@ -34,3 +34,52 @@ def load(id_or_path: str | Path, mapping: Path | None = None) -> ClaimSet:
     near = difflib.get_close_matches(text, names(), n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"shipped: {', '.join(names()) or 'none'}"
     raise UsageError(f"no claims called '{text}': expected a shipped id or a file; {hint}")
+
+
+def load_file(path: Path, mapping: Path | None = None) -> ClaimSet:
+    """The claims in a file; the suffix says how it is written. A mapping file is for tables of text and wide CSV.
+
+    Raises:
+        DataError: no such file, an unknown suffix, or numbers that cannot be read.
+        SpecError: a YAML file with problems, each with its line and column.
+    """
+    if path.is_dir():
+        raise DataError(f"{path}: expected a claims file, found a folder; name a file in it")
+    if not path.is_file():
+        raise DataError(f"{path}: no such claims file")
+    format = SUFFIXES.get(path.suffix.lower())
+    if format is None:
+        raise DataError(f"{path}: expected {', '.join(sorted(SUFFIXES))}; found '{path.suffix.lower()}'")
+    if format == "yaml":
+        return load_yaml(path)
+    if format == "parquet" or (format == "csv" and is_tidy(_first_line(path))):
+        claims = tuple(claims_from_rows(read_rows(path), path))
+        return ClaimSet(id=path.stem, path=str(path), source=path.name, claims=claims)
+    return _imported(path, mapping)
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        return stream.readline(4000).rstrip("\r\n")
+
+
+def _imported(path: Path, mapping: Path | None) -> ClaimSet:
+    """Claims read from LaTeX, Markdown, HTML or a wide CSV: the mapping's word, else the importers' own guesses."""
+    from leaderboard.claims.importers import import_file
+
+    result = import_file(path, mapping=mapping)
+    lines = [place.line for place in result.places] or [0] * len(result.claims)
+    claims = [at_line(claim, line) for claim, line in zip(result.claims, lines, strict=True)]
+    notes = (*result.notes, *(f"{table.name}: {note}" for table in result.tables for note in table.notes))
+    if count := len(result.unread_sentences):
+        compare = "sentence that compares results was" if count == 1 else "sentences that compare results were"
+        notes = (*notes, f"{count} {compare} not read")
+    return ClaimSet(
+        id=path.name,
+        path=str(path),
+        source=path.name,
+        claims=tuple(claims),
+        unread=tuple(str(item) for item in result.unread),
+        notes=notes,
+        captions={table.name: table.caption for table in result.tables if table.caption},
+    )

@@ -19,7 +19,6 @@ from leaderboard.claims.layout import Table, expand, scope_fields
 from leaderboard.claims.model import Acknowledgement, Aliases, Claim, ClaimSet, Settings, TextClaim
 
 BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-TEXT_FORMATS = frozenset({".tex", ".md", ".markdown", ".html", ".htm"})
 
 
 class PlacedAcknowledgement(Acknowledgement):
@@ -64,59 +63,6 @@ class ClaimsFile(Parameters):
     expect: tuple[Expectation, ...] = ()
     """Known verdicts, for files of test cases."""
     notes: str = ""
-
-
-def load_file(path: Path, mapping: Path | None = None) -> ClaimSet:
-    """The claims in a file; the suffix says how it is written. A mapping file is for tables of text and wide CSV.
-
-    Raises:
-        DataError: no such file, an unknown suffix, or numbers that cannot be read.
-        SpecError: a YAML file with problems, each with its line and column.
-    """
-    if path.is_dir():
-        raise DataError(f"{path}: expected a claims file, found a folder; name a file in it")
-    if not path.is_file():
-        raise DataError(f"{path}: no such claims file")
-    suffix = path.suffix.lower()
-    if suffix in {".yaml", ".yml"}:
-        return load_yaml(path)
-    if suffix == ".csv" and not is_tidy(path):
-        return import_text(path, mapping)
-    if suffix in {".csv", ".parquet"}:
-        claims = tuple(claims_from_rows(read_rows(path), path))
-        return ClaimSet(id=path.stem, path=str(path), source=path.name, claims=claims)
-    if suffix in TEXT_FORMATS:
-        return import_text(path, mapping)
-    raise DataError(f"{path}: expected .yaml, .csv, .parquet, {', '.join(sorted(TEXT_FORMATS))}; found '{suffix}'")
-
-
-def is_tidy(path: Path) -> bool:
-    """Whether a CSV file holds one claim per row rather than a table as a paper or a script prints it."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-        return "printed" in next(csv.reader(stream), [])
-
-
-def import_text(path: Path, mapping: Path | None = None) -> ClaimSet:
-    """Claims read from LaTeX, Markdown, HTML or a wide CSV: the mapping's word, else the importers' own guesses."""
-    from leaderboard.claims.importers import import_file
-
-    result = import_file(path, mapping=mapping)
-    lines = [place.line for place in result.places] or [0] * len(result.claims)
-    claims = [at_line(claim, line) for claim, line in zip(result.claims, lines, strict=True)]
-    unread = tuple(str(item) for item in result.unread)
-    notes = (*result.notes, *(f"{table.name}: {note}" for table in result.tables for note in table.notes))
-    if count := len(result.unread_sentences):
-        compare = "sentence that compares results was" if count == 1 else "sentences that compare results were"
-        notes = (*notes, f"{count} {compare} not read")
-    return ClaimSet(
-        id=path.name,
-        path=str(path),
-        source=path.name,
-        claims=tuple(claims),
-        unread=unread,
-        notes=notes,
-        captions={table.name: table.caption for table in result.tables if table.caption},
-    )
 
 
 def at_line(claim: Claim, line: int) -> Claim:

@@ -11,7 +11,8 @@ from benchmark.errors import DataError, SpecError, UsageError
 from leaderboard.claims import load
 from leaderboard.claims.cells import Cell, parse_cell
 from leaderboard.claims.importers.write import write_claims
-from leaderboard.claims.loader import load_file, read_csv
+from leaderboard.claims.library import load_file
+from leaderboard.claims.loader import read_csv
 from leaderboard.claims.model import Claim, Delta, Where
 
 TABLE = """
@@ -226,7 +227,7 @@ def test_unknown_name_is_told_with_a_near_one() -> None:
 def test_missing_and_unreadable_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such claims file"):
         load(tmp_path / "nothing.yaml")
-    with pytest.raises(DataError, match=r"expected \.yaml"):
+    with pytest.raises(DataError, match=r"expected \.csv"):
         load(written(tmp_path, "x", "claims.docx"))
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from enum import Enum
 from typing import Literal
 
+from leaderboard.claims.importers.baselines import ABSOLUTE, RELATIVE, is_baseline, rule_in
 from leaderboard.claims.importers.drafts import Draft, Spot, baseline_named
 from leaderboard.claims.importers.mapping import TableMapping
-from leaderboard.claims.importers.readings import Mode, Reading, Score, is_baseline, modes_of, rule_in, score
+from leaderboard.claims.importers.reading import Number
 from leaderboard.claims.importers.result import Unread
 from leaderboard.claims.model import Delta
 from leaderboard.lexicon import read
@@ -345,3 +347,86 @@ def _names(line: Line) -> set[str]:
 def _end(draft: Draft, axis: str) -> str:
     """The label across the line, lower case."""
     return _last(draft.where.row if axis == "column" else draft.where.column).lower()
+
+
+HOPELESS = 12
+"""A reading that none of the first so many differences bears out is given up."""
+
+
+class Mode(Enum):
+    """What the printed number is; reversed: an improvement is positive where the number falls."""
+
+    POINTS = 0
+    RELATIVE = 1
+    REVERSED = 2
+    REVERSED_RELATIVE = 3
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A line of numbers, where their baselines stand, and how the difference is taken."""
+
+    value: Line
+    base: Base
+    mode: Mode
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many of the differences that could be tried a reading explains."""
+
+    reading: Reading
+    agreeing: int
+    tried: int
+    trusted: bool
+    nearness: int
+
+    @property
+    def rank(self) -> tuple[int, bool, int, int, int]:
+        """The more differences agree the better; then the likelier form, the nearer number, the simpler mode."""
+        return self.agreeing, self.trusted, self.tried, -self.nearness, -self.reading.mode.value
+
+
+def modes_of(heading: str, relative: bool) -> tuple[Mode, ...]:
+    """Modes that a heading leaves open."""
+    text = heading.lower()
+    if relative or RELATIVE.search(text):
+        return Mode.RELATIVE, Mode.REVERSED_RELATIVE
+    if ABSOLUTE.search(text):
+        return Mode.POINTS, Mode.REVERSED
+    return tuple(Mode)
+
+
+def score(
+    reading: Reading, pairs: Sequence[tuple[Number, Draft | None, Draft | None]], trusted: bool, nearness: int
+) -> Score:
+    """Try a reading on (difference, number, baseline); a number that is its own baseline says nothing."""
+    known = [(d, a.number, b.number) for d, a, b in pairs if a is not None and b is not None and a is not b]
+    finite = [pair for pair in known if all(number.finite for number in pair)]
+    if not any(agrees(d.printed, a.printed, b.printed, reading.mode) for d, a, b in finite[:HOPELESS]):
+        return Score(reading, 0, len(finite[:HOPELESS]), trusted, nearness)
+    agreeing = sum(agrees(d.printed, a.printed, b.printed, reading.mode) for d, a, b in finite)
+    return Score(reading, agreeing, len(finite), trusted, nearness)
+
+
+def agrees(difference: str, value: str, base: str, mode: Mode) -> bool:
+    """Whether the difference can be that of the two numbers, half a unit of each last digit allowed."""
+    d, a, b = Decimal(difference.replace("−", "-")), Decimal(value), Decimal(base)
+    slack = (_unit(a) + _unit(b)) / 2
+    if mode in (Mode.REVERSED, Mode.REVERSED_RELATIVE):
+        a, b = b, a
+    if mode in (Mode.POINTS, Mode.REVERSED):
+        allowed, exact = slack + _unit(d) / 2, a - b
+    else:
+        over = a if mode is Mode.REVERSED_RELATIVE else b
+        if over == 0:
+            return False
+        exact = (a - b) / over * 100
+        allowed = abs(slack / over * 100) * (1 + abs(exact) / 100) + _unit(d) / 2
+    unsigned = difference[:1] not in ("+", "-", "−")
+    return abs(exact - d) <= allowed or (unsigned and abs(exact + d) <= allowed)
+
+
+def _unit(number: Decimal) -> Decimal:
+    exponent = number.as_tuple().exponent
+    return Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)

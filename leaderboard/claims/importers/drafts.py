@@ -10,12 +10,12 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from leaderboard.claims.importers import captions, conditions
+from leaderboard.claims.importers.baselines import TO_BASELINE, rule_in
 from leaderboard.claims.importers.facts import Facts, of_metric, relative_cost
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.mentions import directions_in, metric_named
 from leaderboard.claims.importers.numbers import Number
-from leaderboard.claims.importers.readings import TO_BASELINE, rule_in
 from leaderboard.claims.model import Claim, Delta, Direction, Rule, Scope, Spread, SpreadKind, Where
 from leaderboard.lexicon import Meaning, default
 

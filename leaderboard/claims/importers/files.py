@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, get_args
 
 from benchmark.errors import UsageError
+from leaderboard.claims.formats import FORMATS, SUFFIXES, is_tidy
 from leaderboard.claims.importers import captions
 from leaderboard.claims.importers.bounds import Budget, read_text
+from leaderboard.claims.importers.claimsfile import read_claims
 from leaderboard.claims.importers.delimited import read_delimited
 from leaderboard.claims.importers.grid import SourceTable, expand
 from leaderboard.claims.importers.html import read_html
@@ -20,16 +21,6 @@ from leaderboard.claims.importers.markdown import read_markdown
 from leaderboard.claims.importers.result import ImportResult, Place, TableSummary, Unread
 from leaderboard.claims.importers.sentences import comparing_sentences
 from leaderboard.claims.model import Claim
-
-Format = Literal["latex", "markdown", "html", "csv", "yaml", "parquet"]
-FORMATS: tuple[str, ...] = get_args(Format)
-
-_SUFFIXES = {
-    ".tex": "latex", ".ltx": "latex", ".latex": "latex", ".md": "markdown", ".markdown": "markdown",
-    ".mdx": "markdown", ".html": "html",
-    ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "csv", ".tab": "csv", ".yaml": "yaml", ".yml": "yaml",
-    ".parquet": "parquet",
-}  # fmt: skip
 
 Tables = tuple[list[SourceTable], list[str]]
 _READERS: dict[str, Callable[[str, str, Mapping], Tables]] = {
@@ -60,7 +51,7 @@ def import_file(
     if chosen in ("yaml", "parquet"):
         return _claims_layout(path, chosen)
     text = read_text(path)
-    if chosen == "csv" and is_tidy(text):
+    if chosen == "csv" and is_tidy(text[:4000].partition("\n")[0]):
         return _claims_layout(path, chosen)
     return import_text(text, chosen, str(path), rules)
 
@@ -95,7 +86,7 @@ def format_of(path: Path, format: str | None = None) -> str:
         near = difflib.get_close_matches(format, FORMATS, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"expected a format out of {', '.join(FORMATS)}, found {format!r}{hint}")
-    known = _SUFFIXES.get(path.suffix.lower())
+    known = SUFFIXES.get(path.suffix.lower())
     if known is None:
         raise UsageError(
             f"{path}: the suffix {path.suffix!r} says no format; give --format, one of {', '.join(FORMATS)}"
@@ -103,13 +94,5 @@ def format_of(path: Path, format: str | None = None) -> str:
     return known
 
 
-def is_tidy(text: str) -> bool:
-    """Whether a CSV file is in the claims layout: one claim per row, with a column `printed`."""
-    head = text[:4000].partition("\n")[0]
-    return "printed" in [name.strip().strip('"').lower() for name in head.split(",")]
-
-
 def _claims_layout(path: Path, format: str) -> ImportResult:
-    from leaderboard.claims.importers.claimsfile import read_claims
-
     return read_claims(path, format)

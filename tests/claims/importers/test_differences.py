@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from leaderboard.claims.importers import import_text
+from leaderboard.claims.importers.baselines import rule_in
 from leaderboard.claims.importers.mapping import Mapping
-from leaderboard.claims.importers.readings import rule_in
 from leaderboard.lexicon import read
 
 
