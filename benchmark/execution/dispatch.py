@@ -89,7 +89,8 @@ def train_again(entry: Try, lost: Lost, *, retries: int, note: Callable[[str], N
     left = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in done))
     again = parts(left, losses, lost, retries) if left.cells else []
     fate = "; handing them out again" if again else "; giving them up" if left.cells else ""
-    note(f"A worker was lost over {counted(len(left.cells), 'cell')} ({lost.why}): {reason_of(lost.detail)}{fate}")
+    over = counted(len(left.cells), "cell") if left.cells else "cells it had finished"
+    note(f"A worker was lost over {over} ({lost.why}): {reason_of(lost.detail)}{fate}")
     reason = f"The worker was lost ({lost.why}, {counted(losses, 'time')}): {lost.detail}"
     status = CELLS_FAULT.get(lost.why, "killed")
     singles = [] if again else [replace(left, cells=(cell,)) for cell in left.cells]
