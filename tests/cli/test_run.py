@@ -138,7 +138,7 @@ def test_a_process_killed_from_within_costs_the_guilty_cell_alone(make_project):
         ("toy_plain", 0): "finished", ("toy_plain", 1): "finished",
         ("toy_killing", 0): "finished", ("toy_killing", 1): "killed",
     }  # fmt: skip
-    assert "killed by SIGKILL (often: the machine ran out of memory)" in said
+    assert "killed by SIGKILL (often: the machine ran out of memory; it held up to" in said
 
 
 def test_a_single_death_from_outside_costs_nothing(make_project):
