@@ -41,6 +41,10 @@ TICK_SECONDS = 60.0
 
 LIMITS = [value for name, value in vars(resource).items() if name.startswith("RLIMIT_")]
 
+KEPT_BYTES = int(1.5 * 2**30)
+"""A process that holds more than this after a stack trains no other one: programs, compiled code and the compiler's own
+caches of each shape stay with a process, so without a limit it would grow with the shapes it has seen."""
+
 writing = threading.Lock()
 """Held while a shard is written; the process does not end meanwhile."""
 
@@ -114,7 +118,17 @@ def serve(channel: Channel) -> None:
         before = before or world()
         reply = respond(request, channel)
         changed = tuple(name for name, value in world().items() if value != before.get(name, value))
+        if resident_bytes() > KEPT_BYTES:
+            changed = (*changed, "memory")
         channel.answer(replace(reply, spent=changed))
+
+
+def resident_bytes() -> int:
+    """Memory this process holds now; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return 0
 
 
 def world() -> dict[str, Any]:

@@ -138,6 +138,14 @@ def leaves_a_daemon():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+KEPT = []
+
+
+@hostile
+def keeps_memory():
+    KEPT.append(b"x" * (3 << 29))
+
+
 @hostile
 def leaves_a_thread():
     threading.Thread(target=time.sleep, args=(float(NAP),)).start()
