@@ -35,6 +35,10 @@ BY_METRIC = ("XT-DUP", "DOMAIN", "SD-MAX", "GRIM-ACC", "ORDER", "COMPL", "F-HARM
     "--mapping", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
     help="What the headers of the named tables mean, as for bench claims import.",
 )  # fmt: skip
+@click.option(
+    "--lexicon", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help="Words of your own for metrics, settings and names (docs/claims.md), before the shipped ones.",
+)  # fmt: skip
 @plugin_option()
 @click.option("--only", multiple=True, metavar="CHECK", help="Only this check (repeatable).")
 @click.option("--except", "without", multiple=True, metavar="CHECK", help="Not this check (repeatable).")
@@ -54,6 +58,7 @@ def command(
     store: Path,
     exported: tuple[Path, ...],
     mapping: Path | None,
+    lexicon: Path | None,
     plugin: tuple[Path, ...],
     only: tuple[str, ...],
     without: tuple[str, ...],
@@ -77,6 +82,10 @@ def command(
         return show_explanation(explain, style)
     if mapping is not None and not claims:
         raise UsageError("--mapping says what the headers of tables mean, and no file with tables is named")
+    if lexicon is not None:
+        from leaderboard.lexicon import use
+
+        use(lexicon)
     from leaderboard.checks.runner import merged, overrides_of
 
     spec = last_spec(store)

@@ -78,6 +78,12 @@ def show(id_or_file: str, table: str | None, as_json: bool) -> int:
     help="What headers mean where they cannot say it themselves.",
 )
 @click.option(
+    "--lexicon",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Words of your own for metrics, settings and names (docs/claims.md), before the shipped ones.",
+)
+@click.option(
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -87,8 +93,9 @@ def show(id_or_file: str, table: str | None, as_json: bool) -> int:
 @click.option("--verbose", "-v", is_flag=True, help="Print every number that was read.")
 @json_option()
 def import_(
-    files: tuple[Path, ...], format: str | None, mapping: Path | None, output: Path | None, verbose: bool, as_json: bool
-) -> int:
+    files: tuple[Path, ...], format: str | None, mapping: Path | None, lexicon: Path | None, output: Path | None,
+    verbose: bool, as_json: bool,
+) -> int:  # fmt: skip
     """Read the tables of a paper or a README as claims.
 
     Prints what was read from each table and lists what could not be read, with its place and the reason. Nothing is
@@ -96,6 +103,10 @@ def import_(
     """
     from leaderboard.claims.importers import import_file, load_mapping
     from leaderboard.claims.importers.write import write_claims
+    from leaderboard.lexicon import use
+
+    if lexicon is not None:
+        use(lexicon)
 
     rules = load_mapping(mapping) if mapping is not None else None
     results = [import_file(path, format, rules) for path in files]

@@ -481,12 +481,27 @@ def _entry(row: list[str], place: str) -> Entry:
     return Entry(kind, name, cast("Way", better or "unknown"), bounds[0], bounds[1], frozenset(flags.split()))
 
 
-@lru_cache(maxsize=1)
+_CURRENT: list[Lexicon] = []
+
+
 def default() -> Lexicon:
-    """The shipped lexicon."""
-    return Lexicon.load()
+    """The shipped lexicon, or the one that `use` has extended."""
+    if not _CURRENT:
+        _CURRENT.append(Lexicon.load())
+    return _CURRENT[0]
+
+
+def use(extra: Path | None) -> None:
+    """Let the lines of a user's file go before the shipped ones from now on; None: the shipped ones alone.
+
+    Call it before anything is read: meanings are kept.
+
+    Raises:
+        DataError: the file cannot be read, or a line of it is no entry.
+    """
+    _CURRENT[:] = [Lexicon.load(extra)]
 
 
 def read(label: str) -> Meaning:
-    """The meaning of a label by the shipped lexicon."""
+    """The meaning of a label by the lexicon in use."""
     return default().read(label)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pytest
+from click.testing import CliRunner
 
+from benchmark.cli.claims import command
 from benchmark.errors import DataError
-from leaderboard.lexicon import Lexicon, default, read
+from leaderboard.lexicon import Lexicon, default, read, use
 from leaderboard.lexicon.read import COLUMNS, FILES, FOLDER, key_of, spellings
 
 HEAD = ",".join(COLUMNS)
@@ -94,6 +97,18 @@ def test_a_file_of_the_users_own_adds_words_and_goes_before_the_shipped_ones(tmp
     assert (lexicon.read("DTS (%)").name, lexicon.read("DTS").better) == ("dial test", "max")
     assert lexicon.read("DER").name == "WER"
     assert read("DTS").kind == "name"
+
+
+def test_a_users_words_reach_what_is_imported(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.csv").write_text(f"{HEAD}\nmetric,dial test,dts,min,0,1,share one\n", "utf-8")
+    (tmp_path / "t.md").write_text("| Model | DTS |\n|---|---|\n| Aa | 0.25 |\n| Bb | 1.25 |\n| Cc | 0.5 |\n", "utf-8")
+    try:
+        done = CliRunner().invoke(command, ["import", "t.md", "--lexicon", "own.csv", "--json"])
+    finally:
+        use(None)
+    assert done.exit_code == 0
+    assert {claim["scope"]["metric"] for claim in json.loads(done.stdout)["claims"]} == {"dial test"}
 
 
 @pytest.mark.parametrize(
