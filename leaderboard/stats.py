@@ -35,7 +35,7 @@ RESOLUTION = 2.0**-23
 
 HUMPS_APART = 8.0
 """Two humps are told when the gap between them is this many times the wider hump: of five normal seeds fewer than 1 %
-look so (`tests/performance/statistics.py`)."""
+look so (`tests/performance/inference.py`)."""
 
 EXACT_SEEDS = range(6, 13)
 """Seeds with which a sign-flip test stands beside the t-test: below, it cannot reach 0.05 (2 / 2**5 = 0.0625); above,

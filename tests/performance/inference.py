@@ -1,6 +1,6 @@
 """What the leaderboard's statistics keep and find, by simulation: coverage, false alarms, power before and after.
 
-    python tests/performance/statistics.py [--tables 2000] [--seed 0]
+    python tests/performance/inference.py [--tables 2000] [--seed 0]
 
 Prints Markdown; `docs/measured/statistics.md` is its output. "Raw" tests values as they are, "scaled" on the
 metric's own scale (logit of percentages, log of losses).
