@@ -133,7 +133,7 @@ PLANTED = {
     EmptyReason: ("unsupported", "neither None nor a reason"),
     Wavering: ("unsupported", "and asked again"),
 }
-ALSO = {"twice": {"after-another", "stack"}, "apply": {"trains"}, "global-state": {"stack"}}
+ALSO = {"twice": {"after-another", "stack"}, "apply": {"trains"}, "global-state": {"stack", "trains"}}
 """Rules that a fault breaks as well."""
 
 
