@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from benchmark.cell import Cell
 from benchmark.errors import PluginError, UsageError
-from benchmark.identity import hash_resolved, hashed_by_seed, resolved_cell
+from benchmark.identity import hash_resolved, hashed_by_seed, parameters_of, resolved_cell
 from benchmark.initializer import Initializer
 from benchmark.patterns import meant
 from benchmark.registry import Kind, Registry
@@ -323,6 +323,11 @@ def obstacle(task: ResolvedTask, initializer: ResolvedInitializer) -> tuple[Acti
     trained, started = task.task, initializer.by_task.get(task.name)
     if trained is None or started is None:
         return "broken", f"broken plugin: {task.broken or initializer.broken}"
+    try:
+        for family in (trained, started):
+            parameters_of(family)
+    except (TypeError, ValueError) as error:  # a set, say: no id can be made of it
+        return "broken", f"broken plugin: {error}"
     return told(lambda: started.unsupported(trained))
 
 

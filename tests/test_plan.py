@@ -253,3 +253,21 @@ def test_a_cell_whose_plugin_is_not_here_is_refused(load):
     cell, _ = cell_and_registry(load)
     with pytest.raises(PluginError, match="no task family 'toy'"):
         cell_from_json(cell_to_json(cell), Registry.discover())
+
+
+def test_parameters_without_an_order_break_their_initialiser_alone(tmp_path):
+    (tmp_path / "setparam.py").write_text(
+        "from benchmark.initializer import Initializer\n"
+        "from benchmark.registry import initializer\n\n\n"
+        "@initializer('setparam')\n"
+        "class SetParam(Initializer):\n"
+        "    which: frozenset[str] = frozenset({'query', 'key'})\n\n"
+        "    def apply(self, model, context):\n"
+        "        pass\n"
+    )
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("experiment: s\nplugins: [setparam.py]\ntasks: [2parity]\ninitializers: [default, setparam]\n")
+    lines = {line.initializer: line for line in build_plan(load_experiment(str(spec), seeds=1)).cells}
+    assert lines["default"].action == "run"
+    assert lines["setparam"].action == "broken"
+    assert "SetParam.which is a set, which has no order to hash; use a tuple" in lines["setparam"].reason
