@@ -294,9 +294,6 @@ FINDINGS = {
     double: ("build", "parameters of one dtype; found torch.float32, torch.float64"),
     SignLayer: ("trains", "must override the setup_context staticmethod"),
     Branch: ("trains", "data-dependent control flow"),
-    spectral: ("stack", "it cannot be trained in a stack"),
-    recurrent: ("stack", "it cannot be trained in a stack"),
-    running_batch_norm: ("stack", ""),
 }
 
 
@@ -308,7 +305,9 @@ def test_a_part_the_engine_cannot_run_is_named_once(found, toy, middle):
     assert len(said) <= 2, said
 
 
-@pytest.mark.parametrize("middle", [dropout, Plain, Counting], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "middle", [dropout, Plain, Counting, spectral, recurrent, running_batch_norm], ids=lambda m: m.__name__
+)
 def test_state_that_is_no_parameter_is_never_wrong_in_silence(found, toy, middle):
     assert set(found(model_with(toy, middle))) <= set(NUMBERS)
 
