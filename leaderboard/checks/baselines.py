@@ -213,12 +213,13 @@ def survey(evidence: Evidence) -> dict[tuple[Number, Delta], Judgement]:
 class Group:
     """Differences of one table, column or row, and how many of them bear each reading out."""
 
-    def __init__(self, entries: list[Entry], whole: bool) -> None:
+    def __init__(self, entries: list[Entry], whole: bool, rows: int, lines: int = 1) -> None:
         self.size, self.whole = len(entries), whole
         self.tried = Counter(choice for entry in entries for choice in entry.choices)
         self.agreeing = Counter(reading for entry in entries for reading in entry.fits)
         self.chance = sum(map(_chance, entries)) / len(entries)
-        self.hypotheses = 2 * len(self.tried)
+        self.tries = 2 * len(self.tried), len(MODES) * (len(RULES) + rows) * lines
+        """Readings that differ here; and all there could be, for errors: rows are nominated by their fit."""
 
     def judge(self, entry: Entry) -> Iterator[Judgement]:
         """Readings that the other entries bear out, with what they make of this one.
@@ -231,13 +232,15 @@ class Group:
             holds = (choice, mode) in entry.fits
             agreeing, tried = count - holds, self.tried[choice] - 1
             says, definite = entry.says(choice), entry.is_definite(choice)
-            odds = self.chance, 2 if says else self.hypotheses
-            likely = is_borne_out(agreeing, tried, *odds, limit=LIKELY)
+            few, many = (2, 2) if says else self.tries
+            likely = is_borne_out(agreeing, tried, self.chance, few, LIKELY)
             said = self.whole and says and agreeing > 1 and agreeing * 2 > tried
             alone = not entry.fits and says and (definite or entry.choices[choice].claim.underline is True)
             if likely or said or (self.whole and alone and agreeing == tried == 1):
                 doubt = choice.rule in DOUBTFUL or (entry.stated.inferred and not (says and definite))
-                sure = not doubt and ((says and definite and likely) or is_borne_out(agreeing, tried, *odds))
+                sure = not doubt and (
+                    (says and definite and likely) or is_borne_out(agreeing, tried, self.chance, many)
+                )
                 yield Judgement(entry, choice, mode, agreeing, tried, holds, sure)
 
 
@@ -255,11 +258,13 @@ def _chance(entry: Entry) -> float:
 
 def _judged(evidence: Evidence, pool: list[Entry]) -> Iterator[Judgement]:
     _choose(evidence, pool)
-    table = Group(pool, whole=True)
+    rows = max(len({n for e in pool for n in e.choices.values()}) // max(len(pool), 1), SAMPLE)
+    table = Group(pool, True, rows)
     lines: dict[tuple[str, str], Group] = {}
     for axis in ("column", "row"):
-        for same in gathered(pool, lambda e, axis=axis: getattr(e.number.claim.where, axis)):  # type: ignore[misc]
-            lines[axis, getattr(same[0].number.claim.where, axis)] = Group(same, whole=False)
+        groups = gathered(pool, lambda e, axis=axis: getattr(e.number.claim.where, axis))  # type: ignore[misc]
+        for same in groups:
+            lines[axis, getattr(same[0].number.claim.where, axis)] = Group(same, False, rows, len(groups))
     for entry in pool:
         own = [lines[axis, getattr(entry.number.claim.where, axis)] for axis in ("column", "row")]
         judgements = [judgement for group in (table, *own) for judgement in group.judge(entry)]

@@ -6,10 +6,12 @@ over N, P, R and F1, an ordered pair and a relative gain; every number is rounde
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -199,3 +201,12 @@ def exact_printer_for(printer: Printer, true: Fraction, decimals: int) -> Report
 
 def test_parser_and_printer_agree() -> None:
     assert parse("85.92") == Reported("85.92", 8592, 2)
+
+
+def test_whole_honest_tables_with_averages_differences_and_bold_hold_no_error() -> None:
+    spec = importlib.util.spec_from_file_location("honest", Path(__file__).with_name("honest.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    honest = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(honest)
+    assert [f"{finding.check}: {finding.message}" for finding in honest.errors(80, seed=7)] == []

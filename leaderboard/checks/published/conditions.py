@@ -38,7 +38,7 @@ def hyperparameters(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         tally.skip("no settings entered")
         return
     gaps = [(settings, lacking) for settings in evidence.set.settings if (lacking := missing(settings))]
-    tally.ok(len(evidence.set.settings) - len(gaps))
+    tally.in_range(len(evidence.set.settings) - len(gaps))
     if gaps:
         told = "; ".join(f"{settings.where} ({', '.join(settings.tasks)}): {', '.join(m)}" for settings, m in gaps)
         yield Finding(
@@ -56,7 +56,7 @@ CHOSEN = re.compile(r"\b(best|max(imum)?|peak|oracle)\b")
 def selected_on_test(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """The checkpoint was chosen on the test split."""
     chosen = [n for n in evidence.numbers if _is_chosen(n)]
-    tally.ok(sum(n.scope.aggregation is not None for n in evidence.numbers) - len(chosen))
+    tally.in_range(sum(n.scope.aggregation is not None for n in evidence.numbers) - len(chosen))
     if not chosen:
         return
     tables = ", ".join(dict.fromkeys(n.claim.where.table for n in chosen))
@@ -80,7 +80,7 @@ def unequal_n(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     for column in evidence.columns.values():
         for name, counts in (("runs", _counts(column, "n")), ("items", _averaged(column))):
             if len(counts) == 1:
-                tally.ok()
+                tally.in_range()
             elif len(counts) > 1:
                 yield _unequal(name, counts)
 
@@ -116,7 +116,7 @@ def not_finite(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     for claim in evidence.set.claims:
         words = [text for text in (claim.printed, *claim.values) if NOT_FINITE.search(text.casefold())]
         if not words:
-            tally.ok()
+            tally.in_range()
             continue
         total = len(claim.values)
         rate = f"{len(words)} of {total} runs" if total else "the cell"

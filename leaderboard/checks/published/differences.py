@@ -149,7 +149,8 @@ def _are_points(evidence: Evidence, number: Number) -> bool:
 def _breaks(evidence: Evidence, judgement: Judgement) -> Finding:
     """A difference that breaks what its neighbours bear out."""
     entry, base = judgement.entry, judgement.base
-    severity = Severity.ERROR if judgement.sure else Severity.WARNING
+    elsewhere = not entry.says(judgement.choice) and fitting_rows(evidence, entry.number, entry.stated)
+    severity = Severity.ERROR if judgement.sure and not elsewhere else Severity.WARNING
     is_percent = judgement.mode.relative and quotient(entry.number.reported, base.reported) is not None
     relation, verdict = PERCENT if is_percent else POINTS, (Verdict.FAIL, entry.number.claim.rounding)
     target, parts = _operands(entry.number, entry.number, base, entry.printed)

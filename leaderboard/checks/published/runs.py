@@ -259,7 +259,7 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         elif claim.spread is None and claim.n is None and (claim.bold or claim.differences):
             bare.setdefault(claim.where.table, []).append(number)
         else:
-            tally.ok()
+            tally.in_range()
     yield from (_unexplained(evidence, table, kind, numbers) for (table, kind), numbers in gaps.items())
     if bare:
         yield _bare(evidence, bare)

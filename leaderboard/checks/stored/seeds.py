@@ -21,7 +21,7 @@ def not_finite(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     for task, group in evidence.groups():
         lost = {metric.name: _diverged(group, metric.name) for metric in ranked_metrics(task)}
         hit = {metric: seeds for metric, seeds in lost.items() if seeds}
-        tally.ok(len(lost) - len(hit))
+        tally.in_range(len(lost) - len(hit))
         if hit:
             yield _not_finite(group, hit)
 

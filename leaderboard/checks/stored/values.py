@@ -34,7 +34,7 @@ def out_of_range(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     for task, group in evidence.groups():
         for metric in task.metrics:
             outside = [result for result in group.seeds if _outside(metric, result.finals.get(metric.name))]
-            tally.ok(len(group.values(metric.name)) - len(outside))
+            tally.in_range(len(group.values(metric.name)) - len(outside))
             if outside:
                 yield _range(group, metric, outside)
 
