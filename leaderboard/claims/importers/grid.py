@@ -49,6 +49,8 @@ class Cell:
     @property
     def text(self) -> str:
         """Plain text, white space collapsed; superscripts and subscripts run on, but an exponent is `10^-3`."""
+        if len(self.pieces) == 1:
+            return " ".join(self.pieces[0].text.split())
         parts: list[str] = []
         for piece in self.pieces:
             raised = (

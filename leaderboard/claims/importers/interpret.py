@@ -23,6 +23,9 @@ from leaderboard.claims.importers.rows import Rows, corner_facts
 from leaderboard.claims.model import Claim, SpreadKind, Where
 from leaderboard.lexicon import Meaning, default, read
 
+NOTHING = Facts()
+"""What a header adds to the one number of a cell."""
+
 
 @dataclass
 class TableReading:
@@ -200,12 +203,14 @@ class _Reader:
                 continue
             name = next(iter(part.fields.values()), None) if len(parts) > 1 else None
             place = where.model_copy(update={"column": f"{where.column} ({name})"}) if name else where
-            self.drafts.append(Draft(number, replace(part.over(facts), parts=()), place, cell, spot))
+            self.drafts.append(
+                Draft(number, facts if part is NOTHING else replace(part.over(facts), parts=()), place, cell, spot)
+            )
 
     def _parts(self, facts: Facts, count: int) -> tuple[Facts, ...] | None:
         """Facts of the first, second ... number of a cell, from its headers, the mapping, or the caption."""
         if count == 1:
-            return (Facts(),)
+            return (Facts() if facts.parts else NOTHING,)
         if isinstance(self.entry.metric, tuple) and len(self.entry.metric) == count:
             return tuple(Facts({"metric": name}, default().metric(name)) for name in self.entry.metric)
         if len(facts.parts) == count:

@@ -162,6 +162,9 @@ def _cell(text: str, line: int, start: int) -> Cell:
     return Cell(tuple(inline(text.strip()[:4000].replace("\\|", "|"))), line, start + lead)
 
 
+_MARKUP = frozenset("\\$*_<![]~`&")
+
+
 class _Inline:
     """Emphasis toggles. A lone `*` or `_` that nothing closes is itself."""
 
@@ -259,4 +262,6 @@ class _Inline:
 
 def inline(text: str) -> list[Piece]:
     """Styled pieces of one line of markdown."""
+    if _MARKUP.isdisjoint(text):
+        return [Piece(clean(text))] if text else []
     return _Inline(text).run()
