@@ -51,7 +51,7 @@ def test_broken_column_of_imagenet_a_is_found_with_its_pattern(imagenet_a: Repor
     finding = imagenet_a.findings[0]
     assert (finding.check, finding.count) == ("DELTA", 860)
     assert "the difference is to another row with the same top1" in finding.message
-    assert finding.cells[0].printed == "95.667"
+    assert finding.cells[0].printed == "(-4.233)", "the difference at fault comes first"
     assert "95.667 − 99.820 = −4.153" in finding.arithmetic
 
 
