@@ -70,8 +70,16 @@ class Attention(nn.Module):
         return cast("torch.Tensor", self.proj(mixed.reshape(batch, tokens, -1)))
 
     def split_heads(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Queries, keys and values of every head, each (B, H, N, d), from one matrix product."""
+        """Queries, keys and values of every head, each (B, H, N, d).
+
+        From one matrix product, unless one of the three maps does more than a matrix product or less than its bias:
+        replaced, hooked, or with a `forward` of its own. Then each is called.
+        """
         batch, tokens, _ = x.shape
+        maps = (self.query, self.key, self.value)
+        if not all(map(_is_plain, maps)) or len({one.bias is None for one in maps}) > 1:
+            query, key, value = (one(x).view(batch, tokens, self.heads, -1).transpose(1, 2) for one in maps)
+            return query, key, value
         weight = torch.cat((self.query.weight, self.key.weight, self.value.weight))
         bias = None
         if self.query.bias is not None:
@@ -109,6 +117,12 @@ class Attention(nn.Module):
         if role == "proj":
             return weight.view(-1, self.heads, self.head_dim).transpose(0, 1)
         return weight.view(self.heads, self.head_dim, -1)
+
+
+def _is_plain(module: nn.Module) -> bool:
+    """Whether calling a linear map is nothing but its matrix product."""
+    own = "forward" in vars(module) or module._forward_hooks or module._forward_pre_hooks
+    return type(module) is nn.Linear and not own
 
 
 def attentions(model: nn.Module) -> list[Attention]:

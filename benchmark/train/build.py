@@ -7,8 +7,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from benchmark.cell import Cell
+from benchmark.errors import PluginError
 from benchmark.identity import stream
 from benchmark.initializer import Context
 from benchmark.nn.attention import set_prior_mode
@@ -32,8 +34,17 @@ def build(cell: Cell) -> torch.nn.Module:
     set_prior_mode(model, cell.initializer.prior_mode())
     context = Context(cell.task, cell.seed, torch.Generator().manual_seed(stream(cell.seed, "initializer")))
     with world(cell.seed, "apply", f"initialiser {cell.initializer_name!r}"), torch.no_grad():
-        cell.initializer.apply(model, context)
+        returned: object = cell.initializer.apply(model, context)
+    if returned is not None:
+        raise PluginError(
+            f"apply of initialiser {cell.initializer_name!r} returned {type(returned).__name__}, which nothing uses; "
+            "change the model it is given in place and return nothing"
+        )
     for name, parameter in model.named_parameters():
+        if is_lazy(parameter) or parameter.is_meta:
+            raise PluginError(
+                f"parameter {name!r} holds no numbers yet (a Lazy module, the meta device); give every module its sizes"
+            )
         if not torch.isfinite(parameter).all():
             raise ValueError(f"initialiser {cell.initializer_name!r} left non-finite values in parameter {name!r}")
     return model

@@ -39,7 +39,8 @@ class Layout:
         named = dict(model.named_parameters())
         dtypes = {parameter.dtype for parameter in named.values()}
         if len(dtypes) != 1:
-            found = ", ".join(sorted(map(str, dtypes))) or "no parameters at all"
+            first = {parameter.dtype: name for name, parameter in reversed(named.items())}
+            found = ", ".join(sorted(f"{kind} ({name})" for kind, name in first.items())) or "no parameters at all"
             raise ValueError(f"a model to train needs parameters of one dtype; found {found}")
         offsets, end = [], 0
         for parameter in named.values():

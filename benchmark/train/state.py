@@ -69,7 +69,9 @@ class Walk:
             self._inside(name, value, depth + 1)
 
     def _inside(self, name: str, value: Any, depth: int) -> None:
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            self.visit(name, value.ravel().tolist(), depth)
+        elif isinstance(value, np.ndarray):
             self.found[name] = hashlib.sha256(np.ascontiguousarray(value).view(np.uint8).data).digest()
         elif isinstance(value, FunctionType | MethodType | partial):
             self._function(name, value, depth)

@@ -66,6 +66,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         self._digest.update(f"{func}({self.told(args)},{self.told(kwargs)})\n".encode())
+        if func is torch.ops.aten._local_scalar_dense.default and not self._is_constant(args[0]):
+            raise PluginError(
+                "the model, `loss` or `observe` turns a tensor into a Python number (`if tensor`, `.item()`, `float`), "
+                "which a program would keep as it was at first; stay with tensors, `torch.where(condition, a, b)`"
+            )
         self.convolves |= "convolution" in func.__name__
         if any(isinstance(value, torch.Generator) for value in (*args, *kwargs.values())):
             self.draws.append(f"a generator of its own ({func.__name__.partition('.')[0]})")
@@ -77,6 +82,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 if tensor.is_floating_point():
                     self.types.add(tensor.dtype)
         return result
+
+    def _is_constant(self, tensor: Tensor) -> bool:
+        """Whether nothing a program is given has gone into it, as far as its name tells."""
+        return self._names.get(_place(tensor), "constant").startswith("constant")
 
     def _name(self, tensor: Tensor, name: str) -> None:
         self._names[_place(tensor)] = name
@@ -144,6 +153,11 @@ def record(model: torch.nn.Module, task: Task, batch: tuple[Tensor, Tensor], sco
 
 
 def _gradients(loss: Tensor, parameters: Mapping[str, Tensor]) -> dict[str, Tensor | None]:
+    if loss.ndim:
+        raise PluginError(
+            f"loss must return a scalar, the mean over the batch; found a tensor of shape {tuple(loss.shape)} "
+            "(`.mean()` makes one of a loss per example)"
+        )
     if not loss.requires_grad:
         return {}
     return dict(zip(parameters, torch.autograd.grad(loss, list(parameters.values()), allow_unused=True), strict=True))

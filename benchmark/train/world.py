@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,6 +58,28 @@ def _set_global_hooks(hooks: dict[str, dict[Any, Any]]) -> None:
         found.update(values)
 
 
+def _backend_flags() -> dict[tuple[str, str], Any]:
+    """Every flag of `torch.backends` that has been imported, by module and name."""
+    return {
+        (name, flag): getattr(module, flag)
+        for name, module in list(sys.modules.items())
+        if name.startswith("torch.backends") and isinstance(module, torch.backends.PropModule)
+        for flag, kind in vars(type(module)).items()
+        if isinstance(kind, torch.backends.ContextProp)
+    }
+
+
+def _set_backend_flags(values: dict[tuple[str, str], Any]) -> None:
+    for (name, flag), value in _backend_flags().items():
+        if (wanted := values.get((name, flag), value)) != value:
+            setattr(sys.modules[name], flag, wanted)
+
+
+def _flushes_denormals() -> bool:
+    """Torch does not tell, so a number below the smallest normal one is made."""
+    return bool((torch.full((1,), 1e-30, dtype=torch.float32) * 1e-12) == 0)
+
+
 class Functions:
     """Torch's own functions and its modules' methods, which must stay as torch ships them."""
 
@@ -100,6 +123,9 @@ SHARED = (
         lambda on: torch.set_autocast_enabled("cpu", on),
         refused=True,
     ),
+    Shared("a flag of torch.backends", _backend_flags, _set_backend_flags, refused=True),
+    Shared("flushing of denormal numbers", _flushes_denormals, torch.set_flush_denormal, refused=True),
+    Shared("anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly, refused=True),
     Shared("hooks on every module", _global_hooks, _set_global_hooks, refused=True),
     Shared("deterministic algorithms", torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
     Shared("whether gradients are on", torch.is_grad_enabled, lambda on: torch._C._set_grad_enabled(on)),

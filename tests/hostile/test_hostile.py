@@ -108,6 +108,47 @@ def learns(fails=None):
 
 
 @starts()
+def object_array_in_a_closure(model, context):
+    kept = numpy.array([0.5, None], dtype=object)
+    model[0].register_forward_hook(lambda module, inputs, output: kept[0] * output)
+
+
+@starts("a flag of torch.backends")
+def backend_flag(model, context):
+    torch.backends.mkldnn.enabled = False
+
+
+@starts("flushing of denormal numbers")
+def flushed_denormals(model, context):
+    torch.set_flush_denormal(True)
+
+
+@starts("anomaly detection")
+def anomaly_detection(model, context):
+    torch.autograd.set_detect_anomaly(True)
+
+
+@starts("apply of initialiser .* returned Sequential, which nothing uses")
+def returned_model(model, context):
+    return nn.Sequential(*model)
+
+
+@starts("turns a tensor into a Python number")
+def branch_on_a_value(model, context):
+    model[0].register_forward_hook(lambda module, inputs, output: output if inputs[0].mean() > 0 else -output)
+
+
+@starts("'0.weight' holds no numbers yet")
+def lazy_module(model, context):
+    model[0] = nn.LazyLinear(12)
+
+
+@starts(r"torch.float16 \(4.bias\)")
+def one_half_parameter(model, context):
+    model[4].bias = nn.Parameter(model[4].bias.half())
+
+
+@starts()
 def forward_hook(model, context):
     model[0].register_forward_hook(lambda module, inputs, output: 0.3 * output)
 
@@ -398,6 +439,18 @@ def hook_on_every_module(model, context):
 
 
 # --- tasks -----------------------------------------------------------------------------------------------------------
+
+
+@learns(r"loss must return a scalar, the mean over the batch; found a tensor of shape \(2,\)")
+class LossPerExample(Toy):
+    def loss(self, outputs, targets):
+        return (outputs.squeeze(-1) - targets).square()
+
+
+@learns("turns a tensor into a Python number")
+class LossWithItem(Toy):
+    def loss(self, outputs, targets):
+        return super().loss(outputs, targets) / max(targets.abs().max().item(), 1)
 
 
 @learns()

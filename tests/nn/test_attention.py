@@ -147,3 +147,52 @@ def test_prior_modes_reach_every_layer():
     assert [module.prior_mode for module in attentions(model)] == ["identity", "identity"]
     with pytest.raises(ValueError, match="log_sigmoid, identity, hadamard; found 'add'"):
         set_prior_mode(model, "add")
+
+
+class LowRank(torch.nn.Module):
+    """A map with a second, low-rank one beside it."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.down, self.up = base, torch.nn.Linear(D, 2).double(), torch.nn.Linear(2, H * d).double()
+
+    def forward(self, x):
+        return self.base(x) + self.up(self.down(x))
+
+
+def replaced(module, role):
+    setattr(module, role, LowRank(getattr(module, role)))
+
+
+def hooked(module, role):
+    getattr(module, role).register_forward_hook(lambda _, inputs, output: 3 * output)
+
+
+def prehooked(module, role):
+    getattr(module, role).register_forward_pre_hook(lambda _, inputs: (2 * inputs[0],))
+
+
+def own_forward(module, role):
+    linear = getattr(module, role)
+    linear.forward = lambda x: functional.linear(x, 2 * linear.weight)
+
+
+def biased(module, role):
+    getattr(module, role).bias = torch.nn.Parameter(torch.arange(H * d).double())
+
+
+def normed(module, role):
+    torch.nn.utils.parametrizations.weight_norm(getattr(module, role))
+    with torch.no_grad():
+        getattr(module, role).parametrizations.weight.original0.mul_(2)
+
+
+@pytest.mark.parametrize("role", ["query", "key", "value"])
+@pytest.mark.parametrize("change", [replaced, hooked, prehooked, own_forward, biased, normed])
+def test_what_is_done_to_one_of_the_three_maps_takes_effect(change, role):
+    module, x = attention(), torch.randn(B, N, D, dtype=torch.float64)
+    before = module(x)
+    change(module, role)
+    if (change, role) != (biased, "key"):  # one vector added to every key changes no attention: softmax does not see it
+        assert not torch.allclose(module(x), before)
+    assert torch.allclose(module(x), plain(module, x, functional.logsigmoid(module.prior)))
