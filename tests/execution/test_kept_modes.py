@@ -6,6 +6,7 @@ import pytest
 
 from benchmark.execution.execute import Execution, Listener, Settings, hand_out
 from benchmark.execution.job import Ended, Outcome
+from benchmark.execution.process import POOL
 from benchmark.execution.supervise import supervise
 from benchmark.store import Store
 from benchmark.train.mode import no_compiler
@@ -13,8 +14,11 @@ from benchmark.train.mode import no_compiler
 
 @pytest.fixture
 def bare(monkeypatch):
-    """A machine without a compiler, for training processes too."""
+    """A machine without a compiler, for training processes too: those of other tests found theirs as they started."""
     monkeypatch.setenv("CXX", "/nonexistent/g++")
+    POOL.close()
+    yield
+    POOL.close()
 
 
 def test_a_kept_mode_that_this_machine_cannot_execute_runs_uncompiled_and_says_so(bare, toy_cells, toy_job):
