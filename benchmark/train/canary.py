@@ -6,7 +6,8 @@ leaves the gradient itself behind.
 
 Tolerance: √ε of the least precise floating point type in the cell's trace, half of its digits: 3.5e-4 for float32, 0.09
 for bfloat16. A program sums in another order than the module, which moves float32 losses by about 1e-7 and gradients by
-about 1e-6 of their size, while another model's or another seed's numbers differ in the first digits. Below ε, as an absolute number, both are rounding and not compared.
+about 1e-6 of their size, while another model's or another seed's numbers differ in the first digits. Below ε, as an
+absolute number, both are rounding and not compared.
 """
 
 from __future__ import annotations
