@@ -18,9 +18,9 @@ from benchmark.patterns import meant
 from benchmark.plan import Plan
 from benchmark.train.grouping import shape_key, stack_key
 
-FILE_BYTES = 5800
+FILE_BYTES = 5000
 """Stored bytes of a cell without its numbers: a file's frame, resolved parameters and provenance (measured)."""
-NUMBER_BYTES = 8
+NUMBER_BYTES = 7
 """Stored bytes of a number of a curve with its name and step (measured)."""
 
 COUNT = Callable[[Cell], Work]

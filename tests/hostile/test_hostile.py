@@ -260,7 +260,7 @@ def non_finite(model, context):
     model[0].weight.fill_(float("nan"))
 
 
-@starts("parameters of one dtype; found torch.float32, torch.float64")
+@starts(r"parameters of one dtype; found torch.float32 \(0.weight\), torch.float64 \(2.weight\)")
 def two_types(model, context):
     model[2].double()
 
@@ -520,7 +520,7 @@ class BranchingModel(nn.Module):
         return self.linear(x) if self.linear(x).mean() > 0 else self.linear(2 * x)
 
 
-@learns("data-dependent|[Dd]ata dependent|tracing")
+@learns("turns a tensor into a Python number")
 class BranchesOnData(Toy):
     def build_model(self):
         return BranchingModel()

@@ -199,5 +199,7 @@ def test_the_layout_pads_to_cache_lines_and_gives_back_what_it_took():
 
 def test_parameters_of_two_dtypes_are_refused():
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2).double())
-    with pytest.raises(ValueError, match=r"one dtype; found torch\.float32, torch\.float64"):
+    with pytest.raises(
+        ValueError, match=r"one dtype; found torch\.float32 \(0\.weight\), torch\.float64 \(1\.weight\)"
+    ):
         Layout.of(model)
