@@ -76,18 +76,22 @@ def _detail(entry: Entry, column: Column) -> str:
         parts.append("single run")
     if entry.solved is not None and entry.n:
         parts.append(f"solved {entry.solved}/{entry.n}")
-    if entry.humps is not None:
-        parts.append(humps_words(entry.humps, column))
+    parts += [words] if (words := humps_words(entry, column)) else []
     if entry.rank is not None:
         parts.append(rank_words(entry.rank))
     return "; ".join(parts)
 
 
-def humps_words(humps: tuple[list[float], list[float]], column: Column) -> str:
-    """`two humps: 3 near 75.00, 2 near 100.00`."""
-    unit = column.metric.unit
-    near = [(len(hump), rounding.mean_and_std(sum(hump) / len(hump), None, column.decimals, unit)[0]) for hump in humps]
-    return "two humps: " + ", ".join(f"{count} near {value}" for count, value in near)
+def humps_words(entry: Entry, column: Column) -> str:
+    """`two humps: 3 near 75.00, 2 near 100.00`; nothing where they print alike, or one unit of the last place apart."""
+    if entry.humps is None:
+        return ""
+    near = [rounding.round_to(sum(hump) / len(hump), column.decimals) for hump in entry.humps]
+    if near[1] - near[0] <= rounding.exact(10.0**-column.decimals):
+        return ""
+    return "two humps: " + ", ".join(
+        f"{len(hump)} near {value:f}" for hump, value in zip(entry.humps, near, strict=True)
+    )
 
 
 def rank_words(rank: tuple[int, int]) -> str:
@@ -113,7 +117,7 @@ def _column_result(table: Table, index: int) -> str:
     if len(entries) < 2:
         return ""
     where = f"{column.task}, {column.metric.title}"
-    leaders = [name for name, entry in entries.items() if entry.bold]
+    leaders = [name for name, entry in entries.items() if entry.bold and entry.rank and entry.rank[1] < column.rows]
     behind = [name for name, entry in entries.items() if entry.rank and entry.rank[0] > 1]
     solving = [f"{name} on {e.solved} of {e.n}" for name, e in entries.items() if e.solved]
     solved = f"; solved by {', '.join(solving)} seeds" if solving else ""
@@ -131,7 +135,14 @@ def _column_result(table: Table, index: int) -> str:
 
 def legend(board: Leaderboard) -> list[str]:
     """What a reader must know to read the numbers, one sentence or two a line."""
-    entries = [e for table in board.tables for row in table.rows for e in row.entries if e is not None]
+    placed = [
+        (e, column)
+        for table in board.tables
+        for row in table.rows
+        for e, column in zip(row.entries, table.columns, strict=True)
+        if e is not None
+    ]
+    entries = [e for e, _ in placed]
     lines = [
         f"Profile {board.profile}. ± is the sample standard deviation (ddof = 1) over n seeds; in brackets n, or n "
         "of those planned with what became of the others, and the ranks a row may hold (#).",
@@ -146,7 +157,7 @@ def legend(board: Leaderboard) -> list[str]:
             f"{UNTESTED} no seed variance: t-test undefined for a pair of this row; "
             "placed by a difference that is the same on every seed."
         )
-    if any(e.humps for e in entries):
+    if any(humps_words(*one) for one in placed):
         lines.append("Two humps: the seeds fall into two groups, and mean ± deviation describes no run.")
     if any(e.n in (1, 2) for e in entries):
         lines.append(f"Fewer than {MIN_SEEDS} seeds: values only, no ±, no rank, never bold.")

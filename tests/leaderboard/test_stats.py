@@ -10,6 +10,8 @@ from scipy import stats as reference
 
 from benchmark.parameters import Metric
 from leaderboard import ranking, stats
+from leaderboard.render.words import humps_words
+from leaderboard.tables import Column, Entry
 
 A = {0: 87.1, 1: 87.9, 2: 88.4, 3: 86.8, 4: 87.7, 5: 88.0}
 B = {0: 86.0, 1: 87.2, 2: 87.9, 3: 86.1, 4: 86.5, 5: 87.6}
@@ -226,6 +228,15 @@ def test_paired_shares_are_judged_by_the_seeds_on_which_they_differ():
     second = {0: False, 1: False, 2: False, 3: True, 4: False, 9: True}
     assert stats.paired_share_p(first, second) == pytest.approx(reference.binomtest(3, 3).pvalue)
     assert stats.paired_share_p({0: True}, {1: True}) is None
+
+
+def test_humps_that_print_alike_are_not_told():
+    column, entry = Column("t", MAX, decimals=0), Entry(values=seeds([99.8, 99.8, 99.9, 99.9, 99.8]))
+    assert entry.humps is not None
+    assert humps_words(entry, column) == ""
+    assert humps_words(Entry(values=seeds([75.0, 100.0, 100.0, 75.0, 75.0])), column) == (
+        "two humps: 3 near 75, 2 near 100"
+    )
 
 
 def test_two_humps_are_told_and_a_normal_sample_is_not_split():
