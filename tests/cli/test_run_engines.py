@@ -215,7 +215,8 @@ def hurried(job):
     """Whether a requeued job runs again; SLURM would have it wait two minutes."""
     if slurm("squeue", "--noheader", "--jobs", job, "--format=%T").strip() == "RUNNING":
         return True
-    slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
+    with contextlib.suppress(subprocess.CalledProcessError):  # it may have started in between, or still be ending
+        slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
     return False
 
 

@@ -289,11 +289,11 @@ def test_a_model_of_strange_but_legal_parts_passes(found, toy, middle):
 
 
 FINDINGS = {
-    lazy: ("build", "uninitialized parameter"),
-    Complex: ("build", "parameters of one dtype; found torch.complex64, torch.float32"),
-    double: ("build", "parameters of one dtype; found torch.float32, torch.float64"),
+    lazy: ("build", "parameter 'middle.weight' holds no numbers yet"),
+    Complex: ("build", "parameters of one dtype; found torch.complex64 (middle.weight), torch.float32 (first.weight)"),
+    double: ("build", "parameters of one dtype; found torch.float32 (first.weight), torch.float64 (middle.weight)"),
     SignLayer: ("trains", "must override the setup_context staticmethod"),
-    Branch: ("trains", "data-dependent control flow"),
+    Branch: ("trains", "turns a tensor into a Python number"),
 }
 
 
