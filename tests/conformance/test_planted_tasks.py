@@ -82,15 +82,23 @@ PLANTED = {
         "has shape ()",
         {"observe": lambda self, o, t: {"prediction": o.mean()}, "summarize": scores(accuracy=1.0, loss=1.0)},
     ),
-    "undeclared": ("metrics", "not declared: extra", {"summarize": scores(accuracy=1.0, loss=1.0, extra=0.0)}),
-    "not returned": ("metrics", "not returned: loss", {"summarize": scores(accuracy=1.0)}),
+    "undeclared": (
+        "trains",
+        "'extra' is returned but not",
+        {"summarize": scores(accuracy=1.0, loss=1.0, extra=0.0)},
+    ),
+    "not returned": (
+        "trains",
+        "'loss' is declared by metrics() but",
+        {"summarize": scores(accuracy=1.0)},
+    ),
     "out of bounds": ("metrics", "accuracy is 250 at step 0", {"summarize": scores(accuracy=250.0, loss=1.0)}),
     "not a number": ("metrics", "loss is NaN", {"summarize": scores(accuracy=50.0, loss=math.nan)}),
     "numpy's number": ("metrics", "", {"summarize": scores(accuracy=50.0, loss=torch.tensor([1.0, 2.0]))}),
 }
 
 ALSO = {
-    "data": {"stack", "twice", "after-another"},
+    "data": {"stack", "twice", "after-another", "trains"},
     "loss": {"trains", "stack"},
     "observe": {"trains"},
     "metrics": {"trains"},
