@@ -22,36 +22,16 @@ class Shared:
 
 
 def shared() -> list[Shared]:
-    """Everything that is watched."""
-    import torch
+    """Everything that is watched: what a cell's world watches, and what only a process that goes on is left with."""
+    from benchmark.train.world import SHARED
 
     return [
-        Shared("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype),
-        Shared("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
-        Shared("torch.set_grad_enabled", torch.is_grad_enabled, torch._C._set_grad_enabled),
-        Shared(
-            "torch.use_deterministic_algorithms",
-            torch.are_deterministic_algorithms_enabled,
-            torch.use_deterministic_algorithms,
-        ),
-        Shared(
-            "torch's precision of float32 products",
-            torch.get_float32_matmul_precision,
-            torch.set_float32_matmul_precision,
-        ),
-        Shared("the current folder", folder, os.chdir),
+        *(Shared(one.name, one.read, one.write) for one in SHARED if one.name != "the environment"),
         Shared("os.environ", environment, put_environment),
         Shared("sys.stdout or sys.stderr", lambda: (sys.stdout, sys.stderr), put_streams),
         Shared("a thread that still runs", lambda: {thread.ident for thread in threading.enumerate()}),
         Shared("a child process that still runs", children),
     ]
-
-
-def folder() -> str | None:
-    """The current folder, None when it is gone."""
-    with suppress(OSError):
-        return str(Path.cwd())
-    return None
 
 
 def environment() -> dict[str, str]:

@@ -128,10 +128,10 @@ SHARED = (
     Shared("anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly, refused=True),
     Shared("hooks on every module", _global_hooks, _set_global_hooks, refused=True),
     Shared("deterministic algorithms", torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
-    Shared("whether gradients are on", torch.is_grad_enabled, lambda on: torch._C._set_grad_enabled(on)),
-    Shared("the number of threads", torch.get_num_threads, torch.set_num_threads),
+    Shared("torch.set_grad_enabled", torch.is_grad_enabled, lambda on: torch._C._set_grad_enabled(on)),
+    Shared("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
     Shared("numpy's error handling", np.geterr, lambda kinds: np.seterr(**kinds)),
-    Shared("the working directory", os.getcwd, os.chdir),
+    Shared("the current folder", os.getcwd, os.chdir),
     Shared("the environment", lambda: dict(os.environ), _set_environment),
 )  # fmt: skip
 
