@@ -17,10 +17,9 @@ from benchmark.patterns import meant
 from benchmark.registry import Kind, Registry
 from benchmark.spec.load import LoadedExperiment, load_experiment
 from benchmark.spec.models import Experiment
-from benchmark.spec.problems import suggestion
 from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, beside
 from benchmark.task import Task
-from benchmark.wording import counted
+from benchmark.wording import counted, suggestion
 
 __all__ = [
     "Estimate",

@@ -27,7 +27,7 @@ from benchmark import __version__
 from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, UsageError
 from benchmark.origin import ENGINE, Module, Origin, find, trace
-from benchmark.wording import reason_of
+from benchmark.wording import hint, reason_of, shown_path
 
 if TYPE_CHECKING:
     from benchmark.initializer import Initializer
@@ -288,14 +288,10 @@ class Registry:
 
     def hint(self, kind: Kind, name: str) -> str:
         """What to say after an unknown name: near names, and plugin files that could not be run."""
-        from benchmark.spec.problems import hint
-
         return hint(name, self.names(kind)) + "".join(f"; {notice}" for notice in self.broken_notices())
 
     def broken_notices(self) -> tuple[str, ...]:
         """For each plugin file that could not be run, that it could not and why."""
-        from benchmark.spec.catalog import shown_path
-
         return tuple(
             f"plugin {shown_path(Path(path))} could not be run ({reason_of(error)})"
             for path, error in self.broken_files.items()

@@ -1,15 +1,46 @@
-"""Words that several places share: numbers with their nouns, and errors in a line."""
+"""Words that several places share: numbers with their nouns, names that were meant, paths, and errors in a line."""
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """`1 cell`, `2 cells`; `plural` where it is not the noun with an s."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+LISTED = 15
+"""So many valid names are listed; of more, only near ones are named."""
+
+
+def hint(name: str, known: Iterable[str], what: str = "known") -> str:
+    """`; did you mean ...?`, or the known names when they are few."""
+    names = list(known)
+    if near := suggestion(name, names):
+        return near
+    if 0 < len(names) <= LISTED:
+        return f"; {what}: {', '.join(sorted(names))}"
+    return ""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?` when a known name is near."""
+    names = list(known)
+    folded = {candidate.lower(): candidate for candidate in names}
+    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    return f"; did you mean '{folded[near[0]]}'?" if near else ""
+
+
+def shown_path(path: Path) -> str:
+    """Relative to the current folder when inside it, absolute otherwise."""
+    absolute, here = os.path.abspath(path), os.getcwd()  # noqa: PTH100, PTH109 - links are kept as the user wrote them
+    return os.path.relpath(absolute, here) if absolute.startswith(here + os.sep) else absolute
 
 
 LAST_WORDS = "It last wrote:"

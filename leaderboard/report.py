@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from leaderboard.aggregate import Grid, Group
     from leaderboard.checks.finding import Finding
 
-FORMATS = ("html", "markdown")
-
 Curves = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
 """(cell id, metric) → (step, value) points."""
 
@@ -121,15 +119,6 @@ def make_page(
 def asked(spec: Experiment | None) -> dict[str, Any]:
     """The question of an experiment and its readings."""
     return {} if spec is None else {"question": spec.description, "readings": spec.readings}
-
-
-def render_page(page: Page, format: str = "html") -> str:
-    """The report as text. Raises UsageError for an unknown format."""
-    from leaderboard.render import report
-
-    if format not in FORMATS:
-        raise UsageError(f"unknown format '{format}'; there are: {', '.join(FORMATS)}")
-    return report.html(page) if format == "html" else report.markdown(page)
 
 
 # --- the parts -------------------------------------------------------------------------------------------------

@@ -112,3 +112,37 @@ def test_the_rules_find_a_planted_fault():
     tree = ast.parse("if x:\n    import torch\nclass A:\n    import click\ndef f():\n    from tasks import boolean")
     assert set(imported(at_module_level(tree))) == {"torch", "click"}
     assert "tasks" in set(imported(ast.walk(tree)))
+
+
+def needed(tree, known):
+    """Modules of ours that a tree imports anywhere but under `if TYPE_CHECKING`."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        for name in imported([node]):
+            members = [f"{name}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+            yield from {member if member in known else name for member in members or [name]} & known
+        waiting += ast.iter_child_nodes(node)
+
+
+def in_circles(trees):
+    """Module → tree; what is left when modules that need none of those left are taken away, again and again."""
+    left = {name: set(needed(tree, {*trees})) - {name} for name, tree in trees.items()}
+    while free := [name for name, others in left.items() if not others & left.keys()]:
+        for name in free:
+            del left[name]
+    return sorted(left)
+
+
+def test_no_module_imports_itself_in_a_circle_not_even_inside_functions():
+    names = {path: name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in modules()}
+    assert in_circles({name: ast.parse(path.read_text(encoding="utf-8")) for path, name in names.items()}) == []
+
+
+def test_a_planted_circle_is_found():
+    texts = {"a": "import b", "b": "def f():\n    from c import d", "c.d": "from a import x", "e": "import a"}
+    assert in_circles({name: ast.parse(text) for name, text in texts.items()}) == ["a", "b", "c.d", "e"]
+    texts["c.d"] = "if TYPE_CHECKING:\n    from a import x"
+    assert in_circles({name: ast.parse(text) for name, text in texts.items()}) == []

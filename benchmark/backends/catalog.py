@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from benchmark.backends.contract import Backend, Options, Underway
 from benchmark.errors import UsageError
-from benchmark.spec.problems import hint
 from benchmark.spec.source import core_schema
+from benchmark.wording import hint
 
 GROUP = "bench.backends"
 BUILT_IN = {

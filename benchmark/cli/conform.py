@@ -56,7 +56,7 @@ def command(
     from benchmark.conformance.rules import RULES
 
     if unknown := [id for id in only if id not in RULES]:
-        from benchmark.spec.problems import hint
+        from benchmark.wording import hint
 
         raise UsageError(f"no rule '{unknown[0]}'{hint(unknown[0], RULES)}")
     if listing:

@@ -50,7 +50,8 @@ def command(
 
     Works while a run is going, with what there is.
     """
-    from leaderboard.report import make_page, render_page
+    from leaderboard.render.report import render
+    from leaderboard.report import make_page
     from leaderboard.tables import Selection
 
     experiment = load_spec(spec, profile, seeds, plugin)
@@ -63,7 +64,7 @@ def command(
         baseline=baseline,
         fdr=fdr,
     )
-    text = render_page(page, format or chosen(output))
+    text = render(page, format or chosen(output))
     if str(output) == "-":
         click.echo(text, nl=False)
     else:

@@ -29,8 +29,8 @@ def command(name: str, plugin: tuple[Path, ...], store: Path, as_json: bool) -> 
     found = found or cells(name, store)
     if not found:
         from benchmark.registry import Kind
-        from benchmark.spec.problems import hint
         from benchmark.spec.resolve import beside
+        from benchmark.wording import hint
 
         guess = next((near for kind in get_args(Kind) if (near := beside(kind, name, Path()))), "")
         raise UsageError(f"no task, initializer, spec or stored cell '{name}'{guess or hint(name, known)}")

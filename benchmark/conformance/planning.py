@@ -16,10 +16,10 @@ from benchmark.conformance.subject import Pair
 from benchmark.execution.process import Place
 from benchmark.identity import parameters_of
 from benchmark.plan import rebuild
-from benchmark.spec.catalog import shown_path
 from benchmark.spec.marks import Source
 from benchmark.spec.problems import validated
 from benchmark.spec.source import parse
+from benchmark.wording import shown_path
 
 LIGHT_SECONDS = 60
 

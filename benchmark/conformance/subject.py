@@ -20,10 +20,10 @@ from benchmark.registry import Kind, Registry, default_registry, read_plugin
 from benchmark.spec.catalog import Catalog
 from benchmark.spec.marks import InvalidSpecError, Mark, Source
 from benchmark.spec.models import Selected
-from benchmark.spec.problems import hint
 from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver
 from benchmark.spec.source import Node
 from benchmark.task import Task
+from benchmark.wording import hint
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from benchmark.registry import origin_of
-from benchmark.spec.catalog import shown_path
-from benchmark.wording import counted
+from benchmark.wording import counted, shown_path
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell

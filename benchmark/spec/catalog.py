@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchmark.errors import SpecError
-from benchmark.spec.problems import hint
+from benchmark.wording import hint, shown_path
 
 SpecKind = Literal["task", "initializer", "experiment"]
 
@@ -119,9 +118,3 @@ def first_key(path: Path) -> tuple[SpecKind, str] | None:
     except OSError:
         return None
     return None
-
-
-def shown_path(path: Path) -> str:
-    """Relative to the current folder when inside it, absolute otherwise."""
-    absolute, here = os.path.abspath(path), os.getcwd()  # noqa: PTH100, PTH109 - links are kept as the user wrote them
-    return os.path.relpath(absolute, here) if absolute.startswith(here + os.sep) else absolute

@@ -11,11 +11,12 @@ from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, UsageError
 from benchmark.registry import Kind, Registry
 from benchmark.seeds import check_seeds, seed_range
-from benchmark.spec.catalog import PLURAL, Catalog, first_key, shown_path
+from benchmark.spec.catalog import PLURAL, Catalog, first_key
 from benchmark.spec.marks import InvalidSpecError, Problem
 from benchmark.spec.models import Experiment
 from benchmark.spec.resolve import ResolvedInitializer, ResolvedTask, Resolver, written_profile
 from benchmark.spec.source import Node, load_source, parse
+from benchmark.wording import shown_path
 
 FAMILIES: tuple[Kind, ...] = ("task", "initializer")
 

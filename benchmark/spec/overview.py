@@ -11,13 +11,13 @@ from typing import Any, get_args
 from benchmark.errors import BenchError, PluginError
 from benchmark.identity import parameters_of
 from benchmark.registry import Entry, Kind, Registry
-from benchmark.spec.catalog import Catalog, SpecFile, SpecKind, shown_path
+from benchmark.spec.catalog import Catalog, SpecFile, SpecKind
 from benchmark.spec.marks import Mark, Problem, Source
 from benchmark.spec.models import Experiment, InitializerSpec, Selected, TaskSpec
 from benchmark.spec.problems import validated
 from benchmark.spec.resolve import Resolver, initializer_parameters
 from benchmark.spec.source import Node, read_file
-from benchmark.wording import reason_of
+from benchmark.wording import reason_of, shown_path
 
 
 @dataclass(frozen=True)

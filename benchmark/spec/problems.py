@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -13,12 +12,10 @@ from benchmark.errors import BenchError, PluginError
 from benchmark.registry import FOLDERS
 from benchmark.spec.marks import Mark, Problem
 from benchmark.spec.source import Node, core_schema, kind_of
+from benchmark.wording import hint, suggestion
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[int | str, ...]
-
-LISTED = 15
-"""So many valid names are listed; of more, only near ones are named."""
 
 
 def validated(model: type[Model], node: Node, subject: str) -> tuple[Model | None, list[Problem]]:
@@ -260,21 +257,3 @@ def models_in(annotation: Any) -> list[type[BaseModel]]:
 def fields_of(annotation: Any) -> list[str]:
     """Keys of the models an annotation mentions, as written in files."""
     return [field.alias or name for model in models_in(annotation) for name, field in model.model_fields.items()]
-
-
-def hint(name: str, known: Iterable[str], what: str = "known") -> str:
-    """`; did you mean ...?`, or the known names when they are few."""
-    names = list(known)
-    if near := suggestion(name, names):
-        return near
-    if 0 < len(names) <= LISTED:
-        return f"; {what}: {', '.join(sorted(names))}"
-    return ""
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?` when a known name is near."""
-    names = list(known)
-    folded = {candidate.lower(): candidate for candidate in names}
-    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
-    return f"; did you mean '{folded[near[0]]}'?" if near else ""

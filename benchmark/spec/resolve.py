@@ -16,12 +16,13 @@ from benchmark.errors import PluginError, SpecError, UsageError
 from benchmark.initializer import Initializer
 from benchmark.patterns import meant
 from benchmark.registry import Kind, Registry, names_in
-from benchmark.spec.catalog import Catalog, SpecFile, SpecKind, shown_path
+from benchmark.spec.catalog import Catalog, SpecFile, SpecKind
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source
 from benchmark.spec.models import Experiment, InitializerSpec, Override, Selected, TaskSpec, When
-from benchmark.spec.problems import hint, validated
+from benchmark.spec.problems import validated
 from benchmark.spec.source import Node, load_source, merged, parse, read_file
 from benchmark.task import Task
+from benchmark.wording import hint, shown_path
 
 MOST_ARMS = 200
 """Arms that one grid is expanded into; more is rather a slip than a wish."""

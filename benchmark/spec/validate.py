@@ -10,11 +10,10 @@ from typing import Any
 from benchmark.errors import PluginError
 from benchmark.plan import left_out
 from benchmark.registry import Kind, Registry
-from benchmark.spec.catalog import Catalog, shown_path
+from benchmark.spec.catalog import Catalog
 from benchmark.spec.load import add_plugins
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source, in_order
 from benchmark.spec.models import Experiment, InitializerSpec, TaskSpec
-from benchmark.spec.problems import hint
 from benchmark.spec.resolve import (
     ResolvedInitializer,
     ResolvedTask,
@@ -24,6 +23,7 @@ from benchmark.spec.resolve import (
     written_profile,
 )
 from benchmark.spec.source import Node, load_source, parse
+from benchmark.wording import hint, shown_path
 
 Known = Mapping[str, Callable[[], Iterable[str]]]
 """Key of an experiment (`claims`, `checks`) → the names that may stand there."""

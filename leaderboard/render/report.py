@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from benchmark.errors import UsageError
 from leaderboard.compare import Report as Comparison
 from leaderboard.render import comparison as compared
 from leaderboard.render import markdown as md
@@ -13,6 +14,14 @@ from leaderboard.report import Page
 
 ABOUT_SOLVED = "Seeds on which the task counts as solved, with the exact 95 % interval of the share (Clopper–Pearson)."
 ABOUT_CURVES = "Line: mean over seeds; band: ± sample standard deviation; a gap where a seed has no finite value."
+
+
+def render(content: Page, format: str = "html") -> str:
+    """The report as text. Raises UsageError for an unknown format."""
+    written = {"html": html, "markdown": markdown}
+    if format not in written:
+        raise UsageError(f"unknown format '{format}'; there are: {', '.join(written)}")
+    return written[format](content)
 
 
 def html(content: Page) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from benchmark.spec.problems import suggestion
+from benchmark.wording import suggestion
 from tasks.data.manifest import DatasetInfo, dataset, names
 
 KINDS = {"images": "an image data set", "text": "a text data set", "tokenizer": "a tokenizer"}

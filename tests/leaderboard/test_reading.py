@@ -14,7 +14,8 @@ from leaderboard.api import render_leaderboard
 from leaderboard.checks.api import check_store
 from leaderboard.checks.render import text as plain
 from leaderboard.reading import load_grid
-from leaderboard.report import make_page, render_page
+from leaderboard.render.report import render
+from leaderboard.report import make_page
 
 
 def test_every_planned_cell_is_in_the_grid(experiment, store):
@@ -74,7 +75,7 @@ def test_a_task_whose_references_fail_keeps_its_cells_and_says_what_is_wrong(exp
     told = "toy: no reference rows (alice train has 130 rows; expected at least 503)"
     assert told in grid.notes
     assert told in render_leaderboard(store, experiment, "markdown")
-    assert told in render_page(make_page(store, experiment), "markdown")
+    assert told in render(make_page(store, experiment), "markdown")
     assert check_store(store, experiment).notes == [told]
     assert told in plain(check_store(store, experiment))
 

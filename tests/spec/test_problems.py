@@ -7,8 +7,9 @@ from pydantic import BaseModel, field_validator
 
 from benchmark.errors import DataError, PluginError
 from benchmark.spec.marks import Mark, Problem, Source, describe, excerpt, in_order
-from benchmark.spec.problems import hint, validated
+from benchmark.spec.problems import validated
 from benchmark.spec.source import Node
+from benchmark.wording import hint
 
 
 def test_a_near_name_is_suggested_in_any_case():

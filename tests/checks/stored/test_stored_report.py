@@ -231,10 +231,11 @@ def test_line_stands_at_the_end_of_a_run(capsys: pytest.CaptureFixture[str], wor
 
 @pytest.mark.parametrize("format", ["html", "markdown"])
 def test_report_shows_findings_in_the_store(world: World, format: str) -> None:
-    from leaderboard.report import make_page, render_page
+    from leaderboard.render.report import render
+    from leaderboard.report import make_page
 
     world.fill(OTHER_LOSS)
-    text = render_page(make_page(world.store, world.loaded), format)
+    text = render(make_page(world.store, world.loaded), format)
     assert "Findings in the store" in text
     assert "40 stored numbers checked by 18 checks" in text
     assert "WARNING PPL: toy × mask, seed 0" in text
