@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ from benchmark.conformance.rules import NotChecked
 from benchmark.conformance.state import watched
 from benchmark.conformance.subject import Subject
 from benchmark.conformance.untouched import Untouched
-from benchmark.identity import stream
 from benchmark.train.mode import ALONE, Mode
 from benchmark.wording import placed_reason
 
@@ -210,14 +208,12 @@ class Context:
 
 
 def seeded(name: str, seed: int = 0) -> int:
-    """Start every generator of the process at a stream of the seed; the value torch got."""
-    import numpy as np
+    """Start every generator of the process as the engine does; the value torch got."""
     import torch
 
-    value = stream(seed, name)
-    random.seed(value)
-    np.random.seed(value % 2**32)
-    torch.manual_seed(value)
+    from benchmark.train.world import seed_everything
+
+    seed_everything(seed, name)
     return torch.initial_seed()
 
 
