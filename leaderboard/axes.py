@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from benchmark.errors import UsageError
 from leaderboard.aggregate import Grid
@@ -86,7 +85,7 @@ def series(grid: Grid, column: Column, axis: str) -> list[Series]:
     for name in names:
         base, value = line(name, axis)
         group = grid.group(column.task, name)
-        summary = summarize(list(group.values(column.metric.name).values())) if group else summarize([])
-        at = partial(lambda x, s: (x, s.mean, s.std or 0.0), s=summary)
-        points.setdefault(base, []).extend(at(place(x)[0]) for x in ([value] if value is not None else values))
+        summary = summarize(list(group.values(column.metric.name).values()) if group else [])
+        found = points.setdefault(base, [])
+        found += [(place(x)[0], summary.mean, summary.std or 0.0) for x in ([value] if value is not None else values)]
     return [Series(name, tuple(sorted(found, key=lambda point: point[0]))) for name, found in points.items()]
