@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from leaderboard import rounding
 from leaderboard.compare import Line, Report
 from leaderboard.render.markdown import escape
-from leaderboard.render.words import SCALES
+from leaderboard.render.words import scaled
 from leaderboard.stats import RESOLUTION, Interval, paired_share_p, share_interval
 from leaderboard.tables import Entry
 
@@ -50,23 +50,26 @@ def details(report: Report) -> list[str]:
     return said
 
 
-def method(report: Report) -> list[str]:
-    """How the tests were made."""
-    terms = report.terms
+def method(*reports: Report) -> list[str]:
+    """How the tests of these questions were made."""
+    terms, lines = reports[0].terms, [line for report in reports for line in report.lines]
     margin = "no margin given, so nothing is called practically equal unless it is the same on every seed"
     if terms.margin:
         margin = f"practically equal: TOST within ±{terms.margin:g}"
-    used: dict[str, list[str]] = {}
-    for line in report.lines:
-        used.setdefault(line.comparison.scale, []).append(line.metric.title)
-    scaled = [f"{', '.join(dict.fromkeys(titles))} as {SCALES[s]}" for s, titles in used.items() if s != "raw"]
-    scale = f" ({'; '.join(scaled)})" if scaled else ""
-    family = "one test" if report.family == 1 else f"Holm over the {report.family} tests of this question"
-    return [
-        f"Profile {report.profile}. ± is the sample standard deviation (ddof = 1) over n seeds, (n) beside it; "
+    family = "Holm over the tests of each question"
+    if len(reports) == 1:
+        (one,) = reports
+        family = "one test" if one.family == 1 else f"Holm over the {one.family} tests of this question"
+        family += f" ({one.first} against {one.second})"
+    told = [
+        f"Profile {reports[0].profile}. ± is the sample standard deviation (ddof = 1) over n seeds, (n) beside it; "
         "the difference is the first − the second in raw units, its interval not adjusted.",
-        f"t-test by seed{scale}, {family} ({report.first} against {report.second}), α = {terms.alpha:g}; {margin}.",
+        f"t-test by seed{scaled((line.comparison.scale, line.metric.title) for line in lines)}; {family}, "
+        f"α = {terms.alpha:g}; {margin}.",
     ]
+    if any(line.q is not None for line in lines):
+        told.append("q: false-discovery rate over all tests of all questions (Benjamini and Hochberg).")
+    return told
 
 
 def markdown(report: Report, *, with_method: bool = True) -> str:

@@ -105,7 +105,7 @@ def _comparison(report: Comparison) -> str:
 
 def _method(content: Page) -> str:
     """How the comparisons were made, said once."""
-    return " ".join(compared.method(content.comparisons[0])) if content.comparisons else ""
+    return " ".join(compared.method(*content.comparisons)) if content.comparisons else ""
 
 
 def _charts(content: Page) -> list[str]:

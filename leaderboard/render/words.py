@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from leaderboard import rounding
-from leaderboard.stats import MIN_SEEDS
+from leaderboard.stats import MIN_SEEDS, Scale
 from leaderboard.tables import Column, Entry, Leaderboard, Published, Table
 
 NOTHING = "–"
@@ -13,7 +14,7 @@ NOTHING = "–"
 
 ARROWS = {"max": "↑", "min": "↓", "none": ""}
 UNTESTED = "†"
-SCALES = {"log": "logarithms", "logit": "logits", "raw": "they are"}
+SCALES = {"log": "logarithms", "logit": "logits"}
 """What a test is made of."""
 
 
@@ -180,11 +181,17 @@ def completeness(board: Leaderboard) -> str:
 
 
 def _test_words(board: Leaderboard) -> str:
-    used: dict[str, list[str]] = {}
-    for metric in dict.fromkeys(column.metric for table in board.tables for column in table.columns):
-        used.setdefault(board.selection.scale or metric.tested_on, []).append(metric.title)
-    scaled = [f"{', '.join(dict.fromkeys(titles))} as {SCALES[s]}" for s, titles in used.items() if s != "raw"]
-    return "paired t-test by seed" + (f", {'; '.join(scaled)}" if scaled else "")
+    metrics = dict.fromkeys(column.metric for table in board.tables for column in table.columns)
+    return f"paired t-test by seed{scaled((board.selection.scale or one.tested_on, one.title) for one in metrics)}"
+
+
+def scaled(tested: Iterable[tuple[Scale, str]]) -> str:
+    """Which metrics are not tested as they are: `, Accuracy as logits; Loss as logarithms`."""
+    used: dict[Scale, dict[str, None]] = {}
+    for scale, title in tested:
+        used.setdefault(scale, {})[title] = None
+    said = "; ".join(f"{', '.join(titles)} as {SCALES[scale]}" for scale, titles in used.items() if scale != "raw")
+    return f", {said}" if said else ""
 
 
 def _published_legend(entries: list[Entry]) -> str:

@@ -288,6 +288,17 @@ def test_the_report_is_one_file_with_everything(bench, tmp_path):
     assert "https://" not in page
 
 
+def test_the_report_says_readings_and_false_discoveries(bench, tmp_path):
+    fill("results")
+    spec = tmp_path / "boards.yaml"
+    spec.write_text(spec.read_text() + "readings: {mask above default: the pattern matters}\n")
+    code, out, _ = bench("report", "boards.yaml", "--fdr", "--format", "markdown", "-o", "-")
+    assert code == 0
+    assert "## Readings, written before\n\n- mask above default: the pattern matters" in out
+    assert "q: false-discovery rate over all tests" in out
+    assert "(q " in out
+
+
 def test_the_report_as_markdown(bench):
     fill("results", {"default": VALUES["default"], "mask": [91.0]}, {("mask", 0): "failed"})
     code, out, _ = bench("report", "boards.yaml", "--format", "markdown", "--output", "-")
