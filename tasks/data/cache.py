@@ -17,7 +17,7 @@ from tasks.data.access import listing
 from tasks.data.manifest import DatasetInfo
 from tasks.data.places import data_root
 
-UNFINISHED = re.compile(r"\..*?(?:\.(?P<host>[A-Za-z0-9]+)\.(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]+)?\.(?:part|damaged)")
+UNFINISHED = re.compile(r"\..*?(?:\.(?P<host>[^.]+)\.(?P<pid>\d+)-(?P<start>\d+)-[0-9a-f]+)?\.(?:part|damaged)")
 """Names of what is being written or removed, and of the process that does it."""
 LEFTOVER_SECONDS = 24 * 3600
 """Age from which what another machine was writing is taken for the remains of a kill."""

@@ -232,7 +232,7 @@ def test_a_job_told_of_its_end_or_preempted_goes_back_into_the_queue(make_projec
     slurm("scancel", "--signal=USR1", job)
     until(lambda: "Restarts=1" in slurm("scontrol", "show", "job", job))
     assert not [beat for beat in project.store.heartbeats() if beat.is_alive()]
-    until(lambda: hurried(job))
+    until(lambda: process.poll() is not None or hurried(job))
     out, err = process.communicate(timeout=200)
     assert process.returncode == 0, out + err
     assert "lost" not in out

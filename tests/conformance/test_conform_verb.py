@@ -49,7 +49,8 @@ def test_a_sound_file_has_no_findings_and_says_what_it_was_tried_on(plugin):
     said = bench(plugin(), "mine.py", *(word for id in rules for word in ("--rule", id)))
     head, *lines, last = said.strip().splitlines()
     assert head.startswith("initializer mine, on task ")
-    assert [line.split()[:2] for line in lines] == [["ok", id] for id in rules]
+    marks = [line.split()[:2] for line in lines if not line.strip().startswith("note: ")]  # how long it takes varies
+    assert marks == [["ok", id] for id in rules]
     assert last.startswith("5 rules held, 0 do not hold")
 
 
