@@ -13,7 +13,7 @@ from benchmark.task import Examples
 from benchmark.train import program
 from benchmark.train.batches import examples_of
 from benchmark.train.values import as_floats
-from benchmark.train.world import world
+from benchmark.train.world import FUNCTIONS, own
 
 CHUNK = 256
 """Examples per forward pass and cell, fewer when the evaluation set is smaller."""
@@ -36,11 +36,12 @@ class Evaluator:
         sets = self.examples(final=final)
         observed = self._observe(parameters, sets)
         self.first = [{name: rows[i, :CHUNK] for name, rows in observed.items()} for i in range(len(self._cells))]
-        own = [{name: rows[i] for name, rows in observed.items()} for i in range(len(self._cells))]
-        return [self._summary(cell, *of, final=final) for cell, *of in zip(self._cells, own, sets, strict=True)]
+        each = [{name: rows[i] for name, rows in observed.items()} for i in range(len(self._cells))]
+        with FUNCTIONS.kept(f"summarize of task {self._cells[0].task_name!r}"):
+            return [self._summary(*of, final=final) for of in zip(self._cells, each, sets, strict=True)]
 
     def _summary(self, cell: Cell, observed: Any, examples: Any, *, final: bool) -> dict[str, float]:
-        with world(cell.seed, "summary", f"summarize of task {cell.task_name!r}"):
+        with own(cell.seed, "summary", f"summarize of task {cell.task_name!r}"):
             return as_floats(cell.task.summarize(observed, examples, final=final), "summarize")
 
     def prepare(self, parameters: Tensor) -> None:

@@ -2,8 +2,8 @@
 
 A program is traced once: forward, backward and optimiser (or forward and observation) become one graph whose inputs
 are all tensors that vary. Running the graph skips the modules, autograd and vmap, and a graph can be compiled whole.
-Programs are kept per process: a traced one by task, trace and number of cells, a compiled one by the graph's text, so
-that tasks which differ in their data only share it.
+Programs are kept per process: a traced one by optimiser, trace and number of cells, a compiled one by the graph's text,
+so that tasks which differ in their data only share it.
 """
 
 from __future__ import annotations

@@ -224,9 +224,10 @@ def _refuse_shared_and_hooked(model: nn.Module) -> None:
 
 def _draws() -> dict[str, object]:
     """Where the global generators stand."""
+    kind, words, *place = np.random.get_state(legacy=True)
     states: dict[str, object] = {
         "torch's global generator": torch.get_rng_state().numpy().tobytes(),
-        "numpy's global generator": repr(np.random.get_state(legacy=False)),
+        "numpy's global generator": (kind, np.asarray(words).tobytes(), *place),
         "Python's `random`": random.getstate(),
     }
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]

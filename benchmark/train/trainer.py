@@ -18,7 +18,6 @@ from benchmark.train import canary, optim, program
 from benchmark.train.batches import Batches
 from benchmark.train.build import Built
 from benchmark.train.evaluate import Evaluator
-from benchmark.train.grouping import stack_key
 from benchmark.train.layout import Layout
 from benchmark.train.mode import Mode
 from benchmark.train.values import as_floats, check_complete, check_names
@@ -77,7 +76,8 @@ class Trainer:
         self.source = program.Source(models[0], task, self.layout, self.buffers, self.rows)
         self.noisy = noise.has_noise(models[0])
         alone = self.cells[0].id if own else None
-        self.key = (stack_key(self.cells[0]), part[0].reference.key, self.rows, self.buffers.stacked, alone)
+        rule = task.optimizer.model_dump_json(), task.budget.batch_size, task.budget.micro_batch
+        self.key = (rule, part[0].reference.key, self.rows, self.buffers.stacked, alone)
         self.evaluator = Evaluator(self.source, self.cells, self.key, mode.compiled, device)
 
     def run(self, tell: Tell) -> list[Trajectory]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,45 +39,44 @@ def _set_device(device: torch.device) -> None:
     torch.set_default_device(None if device == torch.device("cpu") else device)
 
 
-def _set_environment(values: dict[str, str]) -> None:
-    for name in os.environ.keys() - values.keys():
-        del os.environ[name]
-    os.environ.update(values)
+ENVIRONMENT: dict[bytes, bytes] = vars(os.environ)["_data"]
+"""What `os.environ` keeps; to decode all of it at every look would be most of what a look costs."""
 
 
-def _global_hooks() -> dict[str, dict[Any, Any]]:
-    return {
-        name: dict(v) for name, v in vars(module_hooks).items() if name.startswith("_global_") and isinstance(v, dict)
-    }
+def _set_environment(values: dict[bytes, bytes]) -> None:
+    for name in ENVIRONMENT.keys() - values.keys():
+        del os.environb[name]
+    os.environb.update(values)
 
 
-def _set_global_hooks(hooks: dict[str, dict[Any, Any]]) -> None:
-    for name, values in hooks.items():
-        found = getattr(module_hooks, name)
+HOOKS = [v for name, v in vars(module_hooks).items() if name.startswith("_global_") and isinstance(v, dict)]
+
+
+def _set_global_hooks(hooks: list[dict[Any, Any]]) -> None:
+    for found, values in zip(HOOKS, hooks, strict=True):
         found.clear()
         found.update(values)
 
 
-def _backend_flags() -> dict[tuple[str, str], Any]:
-    """Every flag of `torch.backends` that has been imported, by module and name."""
-    return {
-        (name, flag): getattr(module, flag)
-        for name, module in list(sys.modules.items())
-        if name.startswith("torch.backends") and isinstance(module, torch.backends.PropModule)
-        for flag, kind in vars(type(module)).items()
-        if isinstance(kind, torch.backends.ContextProp)
-    }
+FLAGS: list[tuple[Any, str]] = [
+    (module, flag)
+    for name, module in [*sys.modules.items()]
+    if name.startswith("torch.backends") and isinstance(module, torch.backends.PropModule)
+    for flag, kind in vars(type(module)).items()
+    if isinstance(kind, torch.backends.ContextProp)
+]
+"""Every flag of `torch.backends`, all of which torch imports: its module and name."""
 
 
-def _set_backend_flags(values: dict[tuple[str, str], Any]) -> None:
-    for (name, flag), value in _backend_flags().items():
-        if (wanted := values.get((name, flag), value)) != value:
-            setattr(sys.modules[name], flag, wanted)
+def _set_backend_flags(values: dict[tuple[Any, str], Any]) -> None:
+    for (module, flag), value in values.items():
+        if getattr(module, flag) != value:
+            setattr(module, flag, value)
 
 
-def _flushes_denormals() -> bool:
+def _flushes_denormals(small: float = 1e-300) -> bool:
     """Torch does not tell, so a number below the smallest normal one is made."""
-    return bool((torch.full((1,), 1e-30, dtype=torch.float32) * 1e-12) == 0)
+    return small * 1e-20 == 0
 
 
 class Functions:
@@ -87,6 +86,16 @@ class Functions:
         kinds = [kind for kind in vars(torch.nn.modules).values() if isinstance(kind, type)]
         self._owners: list[Any] = [torch, torch.nn.functional, torch.nn.init, torch.Tensor, *kinds]
         self._shipped = [dict(vars(owner)) for owner in self._owners]
+
+    @contextmanager
+    def kept(self, who: str) -> Iterator[None]:
+        """Raise PluginError when the block, in which `who` is called, replaces one; it is put back."""
+        self.put_back()  # a plugin may have replaced them as it was imported, which is no cell's doing
+        try:
+            yield
+        finally:
+            replaced = self.put_back()
+        refuse(who, replaced)
 
     def put_back(self) -> list[str]:
         """Restore what was replaced, and name it; what torch adds itself when it is first used is noted."""
@@ -111,7 +120,7 @@ def _by_torch(found: Any) -> bool:
     return code is not None and code.co_filename.startswith(_COMPILER)
 
 
-_functions = Functions()
+FUNCTIONS = Functions()
 
 SHARED = (
     Shared("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype, refused=True),
@@ -123,16 +132,16 @@ SHARED = (
         lambda on: torch.set_autocast_enabled("cpu", on),
         refused=True,
     ),
-    Shared("a flag of torch.backends", _backend_flags, _set_backend_flags, refused=True),
+    Shared("a flag of torch.backends", lambda: {at: getattr(*at) for at in FLAGS}, _set_backend_flags, refused=True),
     Shared("flushing of denormal numbers", _flushes_denormals, torch.set_flush_denormal, refused=True),
     Shared("anomaly detection", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly, refused=True),
-    Shared("hooks on every module", _global_hooks, _set_global_hooks, refused=True),
+    Shared("hooks on every module", lambda: [{**each} for each in HOOKS], _set_global_hooks, refused=True),
     Shared("deterministic algorithms", torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
     Shared("torch.set_grad_enabled", torch.is_grad_enabled, lambda on: torch._C._set_grad_enabled(on)),
     Shared("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
     Shared("numpy's error handling", np.geterr, lambda kinds: np.seterr(**kinds)),
     Shared("the current folder", os.getcwd, os.chdir),
-    Shared("the environment", lambda: dict(os.environ), _set_environment),
+    Shared("the environment", ENVIRONMENT.copy, _set_environment),
 )  # fmt: skip
 
 
@@ -153,7 +162,17 @@ def world(seed: int, name: str, who: str) -> Iterator[None]:
     Raises:
         PluginError: it changed something shared on which numbers depend, which has been put back.
     """
-    _functions.put_back()  # a plugin may have replaced them as it was imported, which is no cell's doing
+    with FUNCTIONS.kept(who), own(seed, name, who):
+        yield
+
+
+@contextmanager
+def own(seed: int, name: str, who: str) -> Iterator[None]:
+    """`world` for one of many calls within `FUNCTIONS.kept`: to look at all functions takes longer than a short call.
+
+    Raises:
+        PluginError: it changed something shared on which numbers depend, which has been put back.
+    """
     before = [one.read() for one in SHARED]
     seed_everything(seed, name)
     try:
@@ -163,8 +182,11 @@ def world(seed: int, name: str, who: str) -> Iterator[None]:
         changed = [(o, b, f) for o, b, f in zip(SHARED, before, found, strict=True) if b != f]
         for one, value, _ in changed:
             one.write(value)
-        replaced = _functions.put_back()
-    changes = [_told(*change) for change in changed if change[0].refused] + replaced
+    refuse(who, [_told(*change) for change in changed if change[0].refused])
+
+
+def refuse(who: str, changes: Sequence[str]) -> None:
+    """Raise PluginError when there are changes."""
     if changes:
         raise PluginError(
             f"{who} {', '.join(changes[:3])}: all cells of a process share it, so none may change it. "
@@ -173,5 +195,5 @@ def world(seed: int, name: str, who: str) -> Iterator[None]:
 
 
 def _told(one: Shared, before: Any, found: Any) -> str:
-    values = "" if isinstance(before, dict) else f" from {before} to {found}"
+    values = "" if isinstance(before, dict | list) else f" from {before} to {found}"
     return f"changed {one.name}{values}"
