@@ -66,6 +66,10 @@ def execution_options() -> common.Option[Any]:
             help="Time limit of a cell; a stack of n cells may take n times as long  [default: none]",
         ),
         click.option(
+            "--checkpoint", type=click.FloatRange(min=0), default=10, show_default=True, metavar="MINUTES",
+            help="How often the state of long training is kept, to go on from after a kill; 0: never.",
+        ),
+        click.option(
             "--retries", type=click.IntRange(min=0), default=2, show_default=True,
             help="How often a stack is handed out again because its worker was lost.",
         ),
@@ -269,6 +273,7 @@ def train(plan: Plan, todo: Sequence[Cell], store: Store, say: Speaker, options:
     from benchmark.execution.run import run_plan
 
     store.sweep_heartbeats()
+    store.sweep_checkpoints()
     settings = make_settings(plan, store, options)
     if settings.backend.shares_memory and (notice := why_on_cpu(options["device"])):
         say.warn([notice])
@@ -296,6 +301,7 @@ def make_settings(plan: Plan, store: Store, options: dict[str, Any]) -> Settings
         wait=options["wait"],
         detach=options["detach"],
         purpose="forced" if options["force"] else "run",
+        checkpoint_seconds=60 * options["checkpoint"] or None,
         plugins=plan.loaded.plugin_files,
         primary=primary_metrics(plan),
     )

@@ -108,7 +108,8 @@ def show_stacks(stacks: tuple[Stack, ...]) -> None:
     if not stacks:
         return
     click.echo()
-    print_table(("training", "cells", "step", "metrics", "for", "pid", ""), [stack_line(stack) for stack in stacks])
+    headings = ("training", "cells", "step", "metrics", "for", "pid", "checkpoint", "")
+    print_table(headings, [stack_line(stack) for stack in stacks])
 
 
 def queued(store: Path) -> list[Underway]:
@@ -138,7 +139,7 @@ def stack_line(stack: Stack) -> tuple[Any, ...]:
     place = f"{stack.pid}@{stack.host}"
     state = "" if stack.alive else f"gone, silent for {duration(stack.silence)}"
     step = f"{stack.step}/{stack.steps_planned}"
-    return (stack.task, stack.cells, step, metrics, duration(stack.age), place, state)
+    return (stack.task, stack.cells, step, metrics, duration(stack.age), place, stack.checkpoint, state)
 
 
 def show_failures(found: Overview, errors: bool) -> None:

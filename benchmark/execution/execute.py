@@ -17,6 +17,7 @@ from benchmark.backends.work import Marks, sweep
 from benchmark.cell import Cell, PluginFile
 from benchmark.execution.dispatch import Try, dispatched, train_again
 from benchmark.execution.job import Job, Outcome
+from benchmark.execution.resume import resumable, told
 from benchmark.execution.stacks import Stack, form_stacks
 from benchmark.execution.stopping import STOPPING, stopping_on_signals
 from benchmark.execution.supervise import decide_shape, supervise
@@ -28,6 +29,7 @@ from benchmark.wording import counted
 
 if TYPE_CHECKING:
     from benchmark.store import Store
+    from benchmark.store.checkpoints import Checkpoint
 
 WAIT_SECONDS = 1.0
 """Between two looks at what another run is doing."""
@@ -53,6 +55,10 @@ class Settings:
     wait: bool = True
     """Whether to wait for cells that another living run is training."""
     purpose: str = "run"
+    checkpoint_seconds: float | None = None
+    """Training time between two checkpoints of a stack; None without them."""
+    keep_models: bool = False
+    """Whether the weights of finished cells are kept."""
     detach: bool = False
     """Submit and leave, where the backend's jobs do without their dispatcher."""
 
@@ -123,11 +129,27 @@ def execute(
 
 def prepare(cells: Sequence[Cell], left: set[str], store: Store, settings: Settings, listener: Listener) -> list[Job]:
     """Stacks of the cells whose id is in `left`, each shape's mode decided, ready to be handed out."""
-    modes = decide_modes([cell for cell in cells if cell.id in left], store, settings, listener)
-    stacks = form_stacks(cells, left, modes, None if settings.execution else settings.backend.workers)
-    stacks = longest_first(stacks, store.execution(), settings)
+    begun = half_trained(cells, left, store, settings)
+    new = left - {cell.id for stack, _ in begun for cell in stack.cells}
+    modes = decide_modes([cell for cell in cells if cell.id in new], store, settings, listener)
+    stacks = form_stacks(cells, new, modes, None if settings.execution else settings.backend.workers)
+    stacks = [stack for stack, _ in begun] + longest_first(stacks, store.execution(), settings)
     listener.dispatching(stacks)
+    for stack, checkpoint in begun:
+        listener.note(told(stack, checkpoint))
     return [make_job(number, stack, store, settings) for number, stack in enumerate(stacks)]
+
+
+def half_trained(
+    cells: Sequence[Cell], left: set[str], store: Store, settings: Settings
+) -> list[tuple[Stack, Checkpoint]]:
+    """Stacks that an earlier run left, whose cells nobody else is training."""
+    if settings.checkpoint_seconds is None:
+        return []
+    busy = {id for beat in store.heartbeats() if beat.is_alive() for id in beat.cell_ids}
+    own = {cell.id: cell for cell in cells if cell.id in left - busy}
+    place = settings.backend.device, settings.backend.threads
+    return resumable(own, store, settings.execution, settings.purpose, *place)
 
 
 @contextmanager
@@ -242,6 +264,8 @@ def make_job(number: int, stack: Stack, store: Store, settings: Settings) -> Job
         metric=settings.primary.get(stack.cells[0].task_name, ""),
         purpose=settings.purpose,
         pinned=settings.execution is not None,
+        checkpoint_seconds=settings.checkpoint_seconds,
+        keep_models=settings.keep_models,
     )
 
 

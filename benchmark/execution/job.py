@@ -44,6 +44,10 @@ class Job:
     """`run`, `forced` for cells that are finished already, or `rerun` for those of the determinism audit."""
     pinned: bool = True
     """Whether the mode is what was asked for; another may give way to one that the machine can execute."""
+    checkpoint_seconds: float | None = None
+    """Training time between two checkpoints; None without them."""
+    keep_models: bool = False
+    """Whether the weights of finished cells are kept."""
     version: str = __version__
     """The dispatcher's; a worker of another one refuses the job."""
 
@@ -86,6 +90,8 @@ class Outcome:
     """What the user should know, once a run."""
 
 
+HALT = b"halt"
+"""The line that has a training process keep where it stands, and end; in place of a request."""
 EXIT_CLOSED = 97
 """Exit code of a training process whose channel was closed under it."""
 
@@ -124,6 +130,8 @@ class Reply:
     decision: dict[str, Any] | None = None
     answer: dict[str, Any] = field(default_factory=dict)
     """Of the conformance kit."""
+    halted: bool = False
+    """Training was told to end, and where it stood is kept."""
     raised: str = ""
     """Traceback: training the stack raised."""
     refused: str = ""

@@ -21,12 +21,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from benchmark.execution.job import EXIT_CLOSED, Reply, Request, reply_from, to_line
+from benchmark.execution.job import EXIT_CLOSED, HALT, Reply, Request, reply_from, to_line
 from benchmark.wording import LAST_WORDS, place_in
 
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 5.0
 """What a process has to end, and its guard to say how it did."""
+HALT_SECONDS = 15.0
+"""What training that is told to end has to keep where it stands; SLURM kills 30 s after it has told a job."""
 PREPARE_SECONDS = 300.0
 """What imports may take in addition where there is a time limit: a cold disk needs a minute for torch."""
 SAID_LENGTH = 4000
@@ -112,8 +114,11 @@ class TrainingProcess:
         try:
             self._send(to_line(request))
             deadline = None if seconds is None else time.monotonic() + seconds + PREPARE_SECONDS
-            while (reply := self._receive(deadline, stopped)).ready:
+            patience = HALT_SECONDS if request.job.checkpoint_seconds else 0.0
+            while (reply := self._receive(deadline, stopped, patience)).ready:
                 deadline = None if seconds is None else time.monotonic() + seconds
+            if reply.halted:
+                raise StoppedError
         except BaseException:
             self.kill()
             raise
@@ -126,13 +131,18 @@ class TrainingProcess:
         except OSError:
             raise DeathError(self._end_words()) from None
 
-    def _receive(self, deadline: float | None, stopped: Callable[[], bool]) -> Reply:
+    def _receive(self, deadline: float | None, stopped: Callable[[], bool], patience: float) -> Reply:
         """The next line the process writes, polled so that a stop or a time limit is noticed."""
+        end = None
         with selectors.DefaultSelector() as selector:
             selector.register(self._channel, selectors.EVENT_READ)
             selector.register(self._control, selectors.EVENT_READ)
             while b"\n" not in self._received:
-                if stopped():
+                if stopped() and end is None:
+                    end = time.monotonic() + patience
+                    if patience:
+                        self._send(HALT + b"\n")
+                if end is not None and time.monotonic() >= end:
                     raise StoppedError
                 if deadline is not None and time.monotonic() > deadline:
                     raise TimeLimitError(self._where_it_is())
@@ -142,6 +152,8 @@ class TrainingProcess:
                     piece = self._channel.recv(1 << 16) if self._channel in ready else b""
                 if piece:
                     self._received += piece
+                elif ready and end is not None:  # it had nothing to keep
+                    raise StoppedError
                 elif ready:  # a child that has the channel may live on: the guard knows better than the channel's end
                     raise DeathError(self._end_words())
         line, _, self._received = self._received.partition(b"\n")

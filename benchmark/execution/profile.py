@@ -29,6 +29,8 @@ class Execution(Parameters):
     """auto, alone, compiled, stack:N or compiled-stack:N."""
     cell_timeout: float | None = None
     """Seconds a cell may take."""
+    checkpoint: float | None = None
+    """Minutes between two checkpoints of long training; 0 without them."""
     retries: int | None = None
     """How often a stack is handed out again because its worker was lost."""
     max_failures: int | None = None

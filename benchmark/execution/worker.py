@@ -25,13 +25,15 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.errors import StoreError
 from benchmark.execution.guard import guarded
-from benchmark.execution.job import EXIT_CLOSED, Ended, Reply, Request, request_from, to_line
+from benchmark.execution.job import EXIT_CLOSED, HALT, Ended, Job, Reply, Request, request_from, to_line
 from benchmark.wording import placed_reason
 
 if TYPE_CHECKING:
     from benchmark.cell import Cell
     from benchmark.records import CellRecord
     from benchmark.store import Heartbeat, Store
+    from benchmark.train.checkpoint import Checkpoints
+    from benchmark.train.mode import Mode
     from benchmark.train.stack import CellOutcome, Progress
 
 BEAT_SECONDS = 0.5
@@ -68,6 +70,8 @@ class Channel:
         self._identity = os.fstat(end.fileno())
         self._owner = os.getpid()
         self._requests: queue.Queue[bytes] = queue.Queue()
+        self.checkpoints: Checkpoints | None = None
+        """Of the stack in training."""
         os.register_at_fork(after_in_child=self._end.close)
         threading.Thread(target=self._receive, daemon=True).start()
 
@@ -78,9 +82,16 @@ class Channel:
             while piece := self._end.recv(1 << 16):
                 *lines, received = (received + piece).split(b"\n")
                 for line in lines:
-                    self._requests.put(line)
+                    if line != HALT:
+                        self._requests.put(line)
+                    elif not (self.checkpoints and self.checkpoints.halt()):
+                        self._finish()
         except OSError:
             self.check()
+        self._finish()
+
+    def _finish(self) -> None:
+        """Once no shard is being written."""
         with writing:
             os._exit(0)
 
@@ -176,7 +187,7 @@ def respond(request: Request, channel: Channel) -> Reply:
     try:
         if request.kind == "conform":
             return conform(request)
-        return decide(request, cells) if request.kind == "decide" else train(request, cells, channel.check)
+        return decide(request, cells) if request.kind == "decide" else train(request, cells, channel)
     except StoreError as error:
         return Reply(refused=str(error))
     except (Exception, SystemExit, KeyboardInterrupt):  # a family that calls sys.exit fails its cell, not this process
@@ -214,10 +225,11 @@ def conform(request: Request) -> Reply:
     return Reply(answer=respond(request.question))
 
 
-def train(request: Request, cells: Sequence[Cell], check: Callable[[], None]) -> Reply:
-    """Train a stack and store it; `check` ends a process that is not to go on."""
+def train(request: Request, cells: Sequence[Cell], channel: Channel) -> Reply:
+    """Train a stack from where it was left, and store it."""
     from benchmark.execution.changes import data_of
     from benchmark.store import Store
+    from benchmark.train.checkpoint import HaltedError
     from benchmark.train.mode import Mode, no_compiler
     from benchmark.train.stack import train_stack
 
@@ -228,13 +240,33 @@ def train(request: Request, cells: Sequence[Cell], check: Callable[[], None]) ->
     store = Store(Path(job.store))
     started_at = utc_now()
     data = [data_of(cell.task) for cell in cells]  # now: another set may be put in place while this one is trained on
-    with Beats(store, request, cells, check) as beats:
-        outcomes = train_stack(cells, mode=mode, device=job.device, progress=beats.note)
-        check()
+    kept = channel.checkpoints = checkpoints_of(job, store, cells, mode)
+    with Beats(store, request, cells, channel.check, kept) as beats:
+        try:
+            outcomes = train_stack(cells, mode=mode, device=job.device, progress=beats.note, checkpoints=kept)
+        except HaltedError:
+            return Reply(halted=True)
+        channel.check()
         records = make_records(request, cells, outcomes, data, started_at)
         with writing:
             store.write_shard(records)
+    if kept is not None:
+        kept.discard()
+        note = note or kept.note
     return Reply(ended=tuple(ended(record) for record in records), note=note)
+
+
+def checkpoints_of(job: Job, store: Store, cells: Sequence[Cell], mode: Mode) -> Checkpoints | None:
+    """Where these cells were left, and are kept; None without checkpoints."""
+    from benchmark.execution.resume import key_of
+    from benchmark.store.checkpoints import Stage
+    from benchmark.train.checkpoint import Checkpoints
+
+    if job.checkpoint_seconds is None:
+        return None
+    stage = Stage(job.task, job.cell_ids, mode.name, job.purpose)
+    key = key_of(cells, mode.name, job.purpose, job.device, job.threads)
+    return Checkpoints(store.layout, key, stage, job.checkpoint_seconds)
 
 
 def make_records(
@@ -293,11 +325,18 @@ def primary_of(metrics: Mapping[str, float], primary: str) -> tuple[str, float] 
 class Beats:
     """Keeps the heartbeat of the stack in the store while the block runs."""
 
-    def __init__(self, store: Store, request: Request, cells: Sequence[Cell], check: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        request: Request,
+        cells: Sequence[Cell],
+        check: Callable[[], None],
+        kept: Checkpoints | None = None,
+    ) -> None:
         from benchmark.store import Heartbeat
 
         job = request.job
-        self._store, self._check = store, check
+        self._store, self._check, self._kept = store, check, kept
         self._names = {cell.id: cell.initializer_name for cell in cells}
         self._primary = job.metric or cells[0].task.metrics()[0].name
         self._newest: dict[str, tuple[str, float]] = {}
@@ -347,7 +386,8 @@ class Beats:
         self._last = time.monotonic()
         with self._file:
             if not self._over.is_set():
-                self._store.beat(replace(self._beat, beaten_at=time.time()))
+                told = self._kept.told if self._kept else ""
+                self._store.beat(replace(self._beat, beaten_at=time.time(), checkpoint=told))
 
     def _tick(self) -> None:
         while not self._over.wait(TICK_SECONDS):

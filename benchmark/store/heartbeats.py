@@ -31,6 +31,8 @@ class Heartbeat:
     """Latest value of each metric, mean over the cells of the stack or whatever its title says."""
     execution: str = ""
     device: str = ""
+    checkpoint: str = ""
+    """Where the newest checkpoint stands, its size and what writing it took."""
     started_at: float = field(default_factory=time.time)
     """Seconds since the epoch."""
     beaten_at: float = field(default_factory=time.time)

@@ -56,6 +56,16 @@ class Layout:
         return self.root / "claims"
 
     @property
+    def checkpoints(self) -> Path:
+        """Folder with one file per stack that is half trained."""
+        return self.root / "checkpoints"
+
+    @property
+    def models(self) -> Path:
+        """Folder of the weights that were kept, by cell id."""
+        return self.root / "models"
+
+    @property
     def quarantine(self) -> Path:
         """Folder of damaged shards."""
         return self.root / "quarantine"

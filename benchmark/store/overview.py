@@ -43,6 +43,8 @@ class Stack:
     metrics: dict[str, float]
     execution: str
     device: str
+    checkpoint: str
+    """Where the newest one stands, its size and what writing it took; empty without one."""
     host: str
     pid: int
     age: float
@@ -110,5 +112,6 @@ def _stack(beat: Heartbeat) -> Stack:
     return Stack(
         run_id=beat.run_id, stack_id=beat.stack_id, task=beat.task, cells=len(beat.cell_ids), step=beat.step,
         steps_planned=beat.steps_planned, metrics=dict(beat.metrics), execution=beat.execution, device=beat.device,
+        checkpoint=beat.checkpoint,
         host=beat.host, pid=beat.pid, age=now - beat.started_at, silence=now - beat.beaten_at, alive=beat.is_alive(),
     )  # fmt: skip

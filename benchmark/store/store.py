@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmark.errors import StoreError
 from benchmark.records import CellRecord
-from benchmark.store import claims, compaction, execution, heartbeats, index, runs, schema, shards, views
+from benchmark.store import checkpoints, claims, compaction, execution, heartbeats, index, runs, schema, shards, views
 from benchmark.store.heartbeats import Heartbeat
 from benchmark.store.layout import Layout, new_attempt_id, new_run_id
 from benchmark.store.runs import RunRecord
@@ -217,6 +217,15 @@ class Store:
     def release(self, run_id: str, stack_id: str, cells: Iterable[str]) -> None:
         """Give a stack's claims back."""
         claims.release(self.layout, (run_id, stack_id), cells)
+
+    def checkpoints(self) -> list[checkpoints.Checkpoint]:
+        """Stacks that were left half trained, the most advanced first."""
+        return checkpoints.load(self.layout)
+
+    def sweep_checkpoints(self) -> None:
+        """Remove checkpoints of cells that have numbers, and those nobody can want any more."""
+        if self.layout.checkpoints.is_dir():
+            checkpoints.sweep(self.layout, self.finished())
 
     # --- execution modes ---------------------------------------------------------------------------------------
 

@@ -14,6 +14,9 @@ from benchmark.task import Examples, Task
 from benchmark.train.prefetch import Prefetch
 from benchmark.train.world import world
 
+SKIPPED = 256
+"""Steps whose indices are drawn at once where training goes on from a later step."""
+
 
 class Shuffle:
     """Endless concatenation of permutations of `examples` indices: a batch that an epoch cannot fill is filled from
@@ -70,11 +73,31 @@ class Batches:
         where = device if _fits(inputs.nbytes, device) else "cpu"
         self._inputs, self._targets = inputs.to(where), targets.to(where)
         self._offsets = torch.tensor([keys.index(task.training_key(cell.seed)) * self.examples for cell in cells])
-        self._shuffles = [Shuffle(self.examples, cell.seed) for cell in cells]
-        self._generators = [torch.Generator().manual_seed(stream(cell.seed, "augment")) for cell in cells]
-        ahead = where != device if ahead is None else ahead
-        self._ahead = Prefetch([self._inputs, self._targets], lambda: self._drawn(1)[0], device) if ahead else None
-        self._noise = [noise_seeds(cell.seed) for cell in cells]
+        self._seeds = [cell.seed for cell in cells]
+        self._gathers_ahead = where != device if ahead is None else ahead
+        self.seek(0)
+
+    def seek(self, step: int, generators: Tensor | None = None) -> None:
+        """Go on with the batches of that step; `generators` is what the method of that name said there."""
+        self._shuffles = shuffles = [Shuffle(self.examples, seed) for seed in self._seeds]
+        self._noise = [noise_seeds(seed) for seed in self._seeds]
+        self._generators = [torch.Generator().manual_seed(stream(seed, "augment")) for seed in self._seeds]
+        for start in range(0, step, SKIPPED):
+            count = min(SKIPPED, step - start)
+            for shuffle, noise in zip(shuffles, self._noise, strict=True):
+                shuffle.take(count * self._task.budget.batch_size)
+                noise(count)
+        if generators is not None:
+            for generator, state in zip(self._generators, generators, strict=True):
+                generator.set_state(state)
+        self._ahead = None
+        if self._gathers_ahead:
+            data = [self._inputs, self._targets]
+            self._ahead = Prefetch(data, lambda: self._drawn(shuffles, 1)[0], self._device)
+
+    def generators(self) -> Tensor | None:
+        """Where the augmentations' generators stand, (C, bytes); None without augmentation."""
+        return torch.stack([generator.get_state() for generator in self._generators]) if self._augments else None
 
     def noise(self, steps: int) -> Tensor:
         """Noise seeds of the next steps, int64 (steps, C)."""
@@ -82,14 +105,15 @@ class Batches:
 
     def take(self, steps: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of the next steps, (steps, C, B, ...)."""
-        inputs, targets = self._gathered_ahead(steps) if self._ahead else self._gathered(self._drawn(steps))
+        ahead = self._ahead is not None
+        inputs, targets = self._gathered_ahead(steps) if ahead else self._gathered(self._drawn(self._shuffles, steps))
         return self._augmented(inputs, targets, self._generators) if self._augments else (inputs, targets)
 
-    def _drawn(self, steps: int) -> Tensor:
+    def _drawn(self, shuffles: Sequence[Shuffle], steps: int) -> Tensor:
         """Rows of the next steps, int64 (steps, C, B)."""
         size = self._task.budget.batch_size
-        drawn = torch.stack([shuffle.take(steps * size) for shuffle in self._shuffles]) + self._offsets[:, None]
-        return drawn.view(len(self._shuffles), steps, size).transpose(0, 1).contiguous()
+        drawn = torch.stack([shuffle.take(steps * size) for shuffle in shuffles]) + self._offsets[:, None]
+        return drawn.view(len(shuffles), steps, size).transpose(0, 1).contiguous()
 
     def _gathered(self, index: Tensor) -> tuple[Tensor, Tensor]:
         index = index.to(self._inputs.device)

@@ -10,14 +10,17 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from pydantic import TypeAdapter
 
 from benchmark.cell import Cell
 from benchmark.errors import PluginError
 from benchmark.records import CurvePoint
 from benchmark.train.build import Built, build_all, by_trace
 from benchmark.train.canary import ApartError
+from benchmark.train.checkpoint import Checkpoints
 from benchmark.train.grouping import stack_key
 from benchmark.train.mode import Mode
 from benchmark.train.trainer import Phase, Trainer
@@ -64,23 +67,25 @@ def train_stack(
     mode: Mode,
     device: str = "cpu",
     progress: Callable[[Progress], None] | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> list[CellOutcome]:
     """Train cells of one `stack_key` and return their outcomes in the given order.
 
     A cell whose model cannot be built or started is `failed` with its traceback and does not disturb the others.
-    More cells than `mode.stack_size` are trained one stack after another. Raises ValueError for no cells or cells of
-    more than one key, and whatever the task raises in training or evaluation (which concerns the whole stack).
+    More cells than `mode.stack_size` are trained one stack after another. With `checkpoints` training goes on where it
+    was left. Raises ValueError for no cells or cells of more than one key, whatever the task raises in training or
+    evaluation (which concerns the whole stack), and HaltedError.
     """
     _require_one_key(cells)
     started = time.perf_counter()
-    report = progress or (lambda _: None)
-    report(Progress(0, 0, "building"))
+    way = Way(mode, device, progress or (lambda _: None), checkpoints)
+    way.report(Progress(0, 0, "building"))
     built, errors = build_all(cells, device)
     share = (time.perf_counter() - started) / len(cells)
     outcomes = {id: CellOutcome(id, "failed", error=error, seconds=share) for id, error in errors.items()}
     for group in by_trace(built):
         for part in _parts(group, mode):
-            outcomes.update(_settled(part, mode, device, report, len(outcomes)))
+            outcomes.update(_settled(part, way, len(outcomes)))
     return [outcomes[cell.id] for cell in cells]
 
 
@@ -97,12 +102,20 @@ def _parts(group: list[Built], mode: Mode) -> list[list[Built]]:
     return [group[start : start + size] for start in range(0, len(group), size)]
 
 
-def _settled(
-    part: list[Built], mode: Mode, device: str, report: Callable[[Progress], None], done: int
-) -> dict[str, CellOutcome]:
+@dataclass(frozen=True)
+class Way:
+    """How a stack is trained."""
+
+    mode: Mode
+    device: str
+    report: Callable[[Progress], None]
+    checkpoints: Checkpoints | None
+
+
+def _settled(part: list[Built], way: Way, done: int) -> dict[str, CellOutcome]:
     """Outcomes of a stack; cells that its program is not right for are trained by programs of their own."""
     try:
-        return _train(part, mode, device, report, done)
+        return _train(part, way, done)
     except ApartError as apart:
         reasons = apart.reasons
     except PluginError:
@@ -111,18 +124,18 @@ def _settled(
             return {failed.cell_id: failed}
         reasons = {item.cell.id: "" for item in part}  # what runs alone may not run over many cells
     others = [item for item in part if item.cell.id not in reasons]
-    outcomes = _settled(others, mode, device, report, done) if others else {}
+    outcomes = _settled(others, way, done) if others else {}
     for item in part:
         if item.cell.id in reasons:
-            outcomes.update(_own(item, Mode(mode.compiled, 1), device, report, done + len(outcomes)))
+            outcomes.update(_own(item, replace(way, mode=Mode(way.mode.compiled, 1)), done + len(outcomes)))
     return outcomes
 
 
-def _own(item: Built, mode: Mode, device: str, report: Callable[[Progress], None], done: int) -> dict[str, CellOutcome]:
+def _own(item: Built, way: Way, done: int) -> dict[str, CellOutcome]:
     """The outcome of a cell trained by a program that was traced from itself."""
     started = time.perf_counter()
     try:
-        return _train([item], mode, device, report, done, own=True)
+        return _train([item], way, done, own=True)
     except ApartError as apart:
         reason = apart.reasons[item.cell.id]
     except PluginError:
@@ -131,20 +144,23 @@ def _own(item: Built, mode: Mode, device: str, report: Callable[[Progress], None
     return {item.cell.id: CellOutcome(item.cell.id, "failed", error=error, seconds=time.perf_counter() - started)}
 
 
-def _train(
-    part: list[Built], mode: Mode, device: str, report: Callable[[Progress], None], done: int, *, own: bool = False
-) -> dict[str, CellOutcome]:
+def _train(part: list[Built], way: Way, done: int, *, own: bool = False) -> dict[str, CellOutcome]:
     started = time.perf_counter()
+    ids = {item.cell.id for item in part}
+    ended = way.checkpoints.ended if way.checkpoints else {}
+    if ids <= ended.keys():
+        return {id: TypeAdapter(CellOutcome).validate_python(ended[id]) for id in ids}
 
     def tell(step: int, total: int, phase: Phase, metrics: Mapping[str, Mapping[str, float]]) -> None:
-        report(Progress(step, total, phase, metrics, done))
+        way.report(Progress(step, total, phase, metrics, done))
 
-    alone = "compiled" if mode.compiled else "alone"
-    trainer = Trainer(part, mode, device, own=own)
-    result = trainer.run(tell)
-    share = (time.perf_counter() - started) / len(part)
-    execution = f"{'compiled-' if mode.compiled else ''}stack[{trainer.rows}]" if trainer.rows > 1 else alone
-    return {
+    compiled = way.mode.compiled
+    trainer = Trainer(part, way.mode, way.device, own=own)
+    result = trainer.run(tell, way.checkpoints)
+    share = (trainer.position.seconds + time.perf_counter() - started) / len(part)
+    alone = "compiled" if compiled else "alone"
+    execution = f"{'compiled-' if compiled else ''}stack[{trainer.rows}]" if trainer.rows > 1 else alone
+    outcomes = {
         item.cell.id: CellOutcome(
             cell_id=item.cell.id,
             status="diverged" if outcome.diverged else "finished",
@@ -158,3 +174,5 @@ def _train(
         )
         for item, outcome in zip(part, result, strict=True)
     }
+    ended.update(outcomes)
+    return outcomes

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor
 
 from benchmark.errors import PluginError
@@ -17,6 +19,7 @@ from benchmark.records import CurvePoint
 from benchmark.train import canary, optim, program
 from benchmark.train.batches import Batches
 from benchmark.train.build import Built
+from benchmark.train.checkpoint import Checkpoints, Position
 from benchmark.train.evaluate import Evaluator
 from benchmark.train.layout import Layout
 from benchmark.train.mode import Mode
@@ -79,12 +82,17 @@ class Trainer:
         rule = task.optimizer.model_dump_json(), task.budget.batch_size, task.budget.micro_batch
         self.key = (rule, part[0].reference.key, self.rows, self.buffers.stacked, alone)
         self.evaluator = Evaluator(self.source, self.cells, self.key, mode.compiled, device)
+        self.checkpoints: Checkpoints | None = None
+        self.position = Position(tuple(cell.id for cell in self.cells), own)
+        self._started = time.monotonic()
 
-    def run(self, tell: Tell) -> list[Trajectory]:
-        """Train to the end of the budget, or until every cell has diverged.
+    def run(self, tell: Tell, checkpoints: Checkpoints | None = None) -> list[Trajectory]:
+        """Train to the end of the budget, or until every cell has diverged; from where `checkpoints` left it.
 
-        Raises ApartError before the first step when the programs do not give every cell what its own module gives.
+        Raises ApartError before the first step when the programs do not give every cell what its own module gives, and
+        HaltedError when training is told to end.
         """
+        self.checkpoints = checkpoints
         every = self.task.budget.evaluate_every or self.task.budget.steps_per_epoch(self.batches.examples)
         trajectories = [Trajectory() for _ in self.cells]
         tell(0, self.total_steps, "compiling" if self.mode.compiled else "building", {})
@@ -92,9 +100,10 @@ class Trainer:
         self._point(0, trajectories, tell)
         self._hold_observations()
         self._prove_complete(trajectories)
-        for start in range(0, self.total_steps, every):
+        trajectories = self._resumed(step) or trajectories
+        for start in range(max(0, self.position.step - 1) // every * every, self.total_steps, every):
             end = min(start + every, self.total_steps)
-            self._steps(step, start, end, trajectories, tell)
+            self._steps(step, max(start, self.position.start), end, trajectories, tell)
             if all(trajectory.diverged for trajectory in trajectories):
                 break
             self._point(end, trajectories, tell)
@@ -137,23 +146,58 @@ class Trainer:
         portion = self.batches.steps_of(BATCH_BYTES)
         while start < end:
             count = min(portion, end - start)
+            drawn = self.batches.generators() if self.checkpoints else None
             inputs, targets = self.batches.take(count)
             scalars = self.state.scalars[start : start + count]
             seeds = self.batches.noise(count) if self.noisy else None
-            losses = []
+            losses: list[Tensor] = []
             if start == 0 and self.references:
                 self._hold_step(
                     step, inputs[0], targets[0], buffers if seeds is None else self.buffers.with_noise(seeds[0])
                 )
             with torch.no_grad():
-                for i in range(count):
+                for i in range(max(0, self.position.step - start), count):
                     if seeds is not None:
                         buffers = self.buffers.with_noise(seeds[i])
                     losses.append(step(self.parameters, state, scalars[i], buffers, inputs[i], targets[i]))
                     self._average()
-            _note_losses(trajectories, torch.stack(losses), start)
+                    if self.checkpoints and self.checkpoints.due():
+                        _note_losses(trajectories, losses, start + i + 1)
+                        self._keep(start, start + i + 1, drawn, trajectories)
             start += count
+            _note_losses(trajectories, losses, start)
             tell(start, self.total_steps, "training", {})
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Everything that a step changes."""
+        average = {} if self.average is None else {"average": self.average}
+        own = zip(self.buffers.names, self.buffers.tensors, self.buffers.stacked, strict=True)
+        buffers = {f"buffer {name}": tensor for name, tensor, stacked in own if stacked}
+        moments = {"first": self.state.first, "second": self.state.second}
+        return {"parameters": self.parameters, **moments, **average, **buffers}
+
+    def _keep(self, start: int, step: int, drawn: Tensor | None, trajectories: Sequence[Trajectory]) -> None:
+        """Hand the state over; `drawn` is where the augmentations' generators stood at step `start`."""
+        assert self.checkpoints is not None
+        seconds = self.position.seconds + time.monotonic() - self._started
+        shown = tuple(trajectories)
+        position = replace(self.position, start=start, step=step, seconds=seconds, trajectories=shown)
+        generators = {} if drawn is None else {"generators": drawn}
+        self.checkpoints.keep(position, {**self._tensors(), **generators}, self.total_steps)
+
+    def _resumed(self, step: program.Program) -> list[Trajectory] | None:
+        """Take up what an earlier process left, after the canary of the first step; None without that."""
+        own = self._tensors()
+        found = self.checkpoints and self.checkpoints.resumed(self.position, own)
+        if not found:
+            return None
+        inputs, targets = self.batches.take(1)
+        self._hold_step(step, inputs[0], targets[0], self.buffers.with_noise(self.batches.noise(1)[0]))
+        self.position, tensors = found
+        for name, tensor in own.items():
+            tensor.copy_(tensors[name])
+        self.batches.seek(self.position.start, tensors.get("generators"))
+        return TypeAdapter(list[Trajectory]).validate_python(self.position.trajectories)
 
     def _hold_step(self, step: program.Program, inputs: Tensor, targets: Tensor, buffers: Sequence[Tensor]) -> None:
         """The canary of the first step; nothing but copies is changed."""
@@ -243,9 +287,12 @@ class Trainer:
             check_complete(trajectory.finals, names)
 
 
-def _note_losses(trajectories: Sequence[Trajectory], losses: Tensor, start: int) -> None:
-    """Add the losses (steps, C) of steps from `start` on; a cell diverges at its first non-finite one."""
-    columns = losses.double().T.tolist()
+def _note_losses(trajectories: Sequence[Trajectory], losses: list[Tensor], end: int) -> None:
+    """Take in the losses, (C,) each, of the steps up to `end`; a cell diverges at its first non-finite one."""
+    if not losses:
+        return
+    start, columns = end - len(losses), torch.stack(losses).double().T.tolist()
+    losses.clear()
     for trajectory, column in zip(trajectories, columns, strict=False):
         for offset, loss in enumerate(column):
             if trajectory.diverged or not math.isfinite(loss):
