@@ -8,6 +8,7 @@ from pydantic import Field
 
 from benchmark.initializer import Context, Initializer
 from benchmark.registry import initializer
+from initializers.query_key_prior import Bound, bind
 
 if TYPE_CHECKING:
     import torch
@@ -41,24 +42,21 @@ class QueryKeyNorm(Initializer):
     """Queries and keys of bounded length: does capping the norms of arXiv 2608.00418 Corollary 1 keep a prior?
 
     `l2`: unit length, and a learned scale per head in the place of 1/√d (arXiv 2010.04245); `layer_norm`: a LayerNorm
-    each, before the product with 1/√d.
+    each, before the product with 1/√d; `frobenius`: each head's W_Q and W_K keep the Frobenius norm they start with.
+    The initialisers that write a prior into queries and keys take the same as `bound`.
     """
 
-    kind: Literal["l2", "layer_norm"] = "l2"
+    kind: Bound = "l2"
     """Which norm."""
     scale: float = Field(default=10.0, gt=0)
     """The learned scale of `l2` at first."""
 
     def apply(self, model: torch.nn.Module, context: Context) -> None:
-        """Normalise queries and keys before their product."""
+        """Normalise queries and keys before their product, or the weights that make them."""
         from benchmark.nn.attention import attentions
-        from benchmark.nn.positions import LayerNorms, UnitNorm
 
         for attention in attentions(model):
-            if self.kind == "layer_norm":
-                attention.query_key = LayerNorms(attention.head_dim)
-            else:
-                attention.query_key, attention.scale = UnitNorm(attention.heads, self.scale), 1.0
+            bind(attention, self.kind, self.scale)
 
 
 @initializer("conditioned")

@@ -9,15 +9,15 @@ from pydantic import Field
 
 from benchmark.initializer import Context
 from benchmark.registry import initializer
-from initializers.pattern import EncodesPattern
 from initializers.pseudo_input import PseudoInput
+from initializers.query_key_prior import QueryKeyPrior
 
 if TYPE_CHECKING:
     import torch
 
 
 @initializer("structured_opt")
-class StructuredOpt(EncodesPattern):
+class StructuredOpt(QueryKeyPrior):
     """Minimise the mean square of softmax(scale · P W_Qᵀ W_K Pᵀ) − H over W_Q and W_K, before training starts.
 
     Zheng et al.: arXiv 2404.01139 (osiriszjq/structured_init@48b59c3:timm/models/vision_transformer.py) takes the
@@ -39,7 +39,7 @@ class StructuredOpt(EncodesPattern):
     scale: float | None = Field(default=None, gt=0)
     """Factor on the logits while optimising; d^-1/2, as in the model, when absent."""
 
-    def apply(self, model: torch.nn.Module, context: Context) -> None:
+    def encode(self, model: torch.nn.Module, context: Context) -> None:
         """Set `query` and `key` of every layer and head."""
         from benchmark.nn.attention import attentions
         from initializers.pseudo_input import patterns, pseudo_input

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from benchmark.initializer import Context
 from benchmark.registry import initializer
-from initializers.pattern import EncodesPattern
+from initializers.query_key_prior import QueryKeyPrior
 
 if TYPE_CHECKING:
     import torch
 
 
 @initializer("structured_svd")
-class StructuredSvd(EncodesPattern):
+class StructuredSvd(QueryKeyPrior):
     """Make P W_Qᵀ W_K Pᵀ proportional to the task's pattern at the pseudo-input P, at rank d.
 
     Zheng et al., arXiv 2505.19985 Algorithm 1, in the variant of
@@ -40,7 +40,7 @@ class StructuredSvd(EncodesPattern):
     rank: Literal["released", "numerical"] = "numerical"
     """Where the pseudo-inverse is cut: at d whatever is there, or at the numerical rank and d."""
 
-    def apply(self, model: torch.nn.Module, context: Context) -> None:
+    def encode(self, model: torch.nn.Module, context: Context) -> None:
         """Set `query` and `key` of every layer and head."""
         from benchmark.nn.attention import attentions
         from initializers.pseudo_input import patterns, pseudo_input
@@ -76,7 +76,7 @@ class StructuredSvd(EncodesPattern):
         import torch
 
         size: torch.Tensor = torch.linalg.matrix_norm(weight, keepdim=True)
-        return weight * (self.norm / size.clamp_min(torch.finfo(weight.dtype).tiny))
+        return weight * (self.norm / size.clamp_min(1e-30))
 
 
 def pseudo_inverse(positions: torch.Tensor, rank: int, *, exact: bool) -> torch.Tensor:

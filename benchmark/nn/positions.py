@@ -60,6 +60,29 @@ class LayerNorms(nn.Module):
         return cast("Tensor", self.query(query)), cast("Tensor", self.key(key))
 
 
+class FixedNorm(nn.Linear):
+    """A linear map of which every head's weights (d, D) keep the Frobenius norm they had in `of`: γ W / ‖W‖.
+
+    Weight normalisation (arXiv 1602.07868) with a gain per head that is not trained.
+    """
+
+    def __init__(self, of: nn.Linear, heads: int) -> None:
+        super().__init__(of.in_features, of.out_features, bias=of.bias is not None)
+        self.weight, self.bias, self.heads = of.weight, of.bias, heads
+        self.register_buffer("norm", self.sizes().detach().clone())
+        self.norm: Tensor
+
+    def sizes(self) -> Tensor:
+        """Frobenius norm of each head's weights, (H, 1, 1)."""
+        by_head = self.weight.view(self.heads, -1, self.in_features)
+        return cast("Tensor", torch.linalg.matrix_norm(by_head, keepdim=True))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., D) → (..., H·d)."""
+        weight = self.weight.view(self.heads, -1, self.in_features) * (self.norm / self.sizes())
+        return functional.linear(x, weight.reshape(self.weight.shape), self.bias)
+
+
 class RelativeTable(nn.Module):
     """A bias per head looked up by the relation of query and key: table (H, K), index (N, N) of whole numbers below K.
 

@@ -11,6 +11,7 @@ from benchmark.parameters import Parameters
 from benchmark.seeds import LARGEST_SEED, MOST_SEEDS
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=80)]
+ArmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*(\[[^\[\]]+\])?$", max_length=160)]
 ParameterMap = dict[str, Any]
 
 
@@ -212,9 +213,9 @@ class Experiment(Parameters):
     """Names of sets of published numbers to stand beside the measured ones."""
     tables: tuple[Table, ...] = ()
     """Tables of the leaderboard; one table of everything when absent."""
-    compare: dict[Name, Globs] = Field(default_factory=dict)
-    """Initialiser → those it is compared with in reports, a question each, for example `mask: [default, mimetic]`; all
-    against the baseline when absent."""
+    compare: dict[ArmName, Globs] = Field(default_factory=dict)
+    """Initialiser (an arm of a grid: `"mask[contrast=5]"`) → those it is compared with in reports, a question each, for
+    example `mask: [default, mimetic]`; all against the baseline when absent."""
     checks: dict[str, CheckSetting] = Field(default_factory=dict)
     """Check id → severity, threshold and exceptions of `bench check`."""
 
