@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from benchmark.initializer import Initializer
+    from benchmark.probe import Probe
     from benchmark.task import Task
 
 
@@ -21,6 +22,8 @@ class Cell:
     profile: str
     task: Task
     initializer: Initializer
+    probes: tuple[Probe, ...] = ()
+    """What is measured on the way; no part of the id, since it changes none of the numbers."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from benchmark.parameters import Parameters
 if TYPE_CHECKING:
     import torch
 
-    from benchmark.task import Task
+    from benchmark.task import Patterned, Task
 
 PriorMode = Literal["log_sigmoid", "identity", "hadamard"]
 """φ of the prior slot: softmax(QKᵀ/√d + log σ(M)), softmax(QKᵀ/√d + M), or σ(M) ∘ softmax(QKᵀ/√d)."""
@@ -57,6 +57,10 @@ class Initializer(Parameters, ABC):
     def prior_mode(self) -> PriorMode:
         """How the prior slot enters attention. A slot left at zero is function-equal to none at all."""
         return "log_sigmoid"
+
+    def encoded(self, task: Task) -> Patterned:
+        """What the pattern is taken from that it encodes or is held against: the task, unless another one is meant."""
+        return task
 
     def parameter_rules(self) -> tuple[ParameterRule, ...]:
         """Training rules on top of the default one, under which everything but the prior slots is trained."""

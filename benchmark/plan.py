@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -14,6 +14,7 @@ from benchmark.errors import PluginError, UsageError
 from benchmark.identity import hash_resolved, hashed_by_seed, parameters_of, resolved_cell
 from benchmark.initializer import Initializer
 from benchmark.patterns import meant
+from benchmark.probe import Probe
 from benchmark.registry import Kind, Registry
 from benchmark.spec.load import LoadedExperiment, load_experiment
 from benchmark.spec.models import Experiment
@@ -160,6 +161,7 @@ def build_plan(
     finished: Mapping[str, str] | None = None,
     failed: Mapping[str, str] | None = None,
     *,
+    recorded: Mapping[str, Collection[str]] | None = None,
     force: bool = False,
     selection: Selection | None = None,
     seconds: Mapping[tuple[str, str], float] | None = None,
@@ -170,6 +172,7 @@ def build_plan(
         loaded: from `load_experiment`.
         finished: cell id → run id of the attempt that counts.
         failed: cell id → status of the last attempt of a cell that has no numbers.
+        recorded: cell id → keys of what probes recorded of it.
         force: train finished cells too.
         selection: the part of the grid that is wanted.
         seconds: (task name, initialiser name) → seconds per cell, as far as known.
@@ -177,7 +180,7 @@ def build_plan(
     Raises:
         UsageError: nothing is selected, or more than can be planned.
     """
-    planner = Planner(loaded, finished or {}, failed or {}, force)
+    planner = Planner(loaded, finished or {}, failed or {}, recorded or {}, force)
     chosen = selection or Selection()
     tasks = [task for task in loaded.tasks if named(task.name, chosen.tasks)]
     initializers = [one for one in loaded.initializers if named(one.name, chosen.initializers)]
@@ -231,11 +234,13 @@ class Planner:
     """Decides cell by cell."""
 
     def __init__(
-        self, loaded: LoadedExperiment, finished: Mapping[str, str], failed: Mapping[str, str], force: bool
-    ) -> None:
+        self, loaded: LoadedExperiment, finished: Mapping[str, str], failed: Mapping[str, str],
+        recorded: Mapping[str, Collection[str]], force: bool,
+    ) -> None:  # fmt: skip
         self.loaded = loaded
         self.finished = finished
         self.failed = failed
+        self.recorded = recorded
         self.force = force
         self.seen: dict[str, PlannedCell] = {}
         self.resolved: dict[tuple[str, str], Callable[[int], str]] = {}
@@ -282,7 +287,8 @@ class Planner:
         key, started, profile = (task.name, initializer.name), initializer.by_task[task.name], self.loaded.profile
         if key not in self.resolved:
             self.resolved[key] = hashed_by_seed(resolved_cell(task.task, started, profile, seed))
-        return Cell(self.resolved[key](seed), task.name, initializer.name, seed, profile, task.task, started)
+        probes = self.once(("probes", task.name), lambda: usable_probes(self.loaded.probes, task.task))
+        return Cell(self.resolved[key](seed), task.name, initializer.name, seed, profile, task.task, started, probes)
 
     def line(
         self, task: ResolvedTask, initializer: ResolvedInitializer, seed: int,
@@ -297,10 +303,22 @@ class Planner:
         if cell.id in self.seen:
             return "same", f"same as {self.seen[cell.id].label}"
         if cell.id in self.finished:
+            if lacking := lacking_recordings(cell, self.recorded):
+                return "run", f"finished, but not recorded: {', '.join(lacking)}"
             return ("run", "forced") if self.force else ("reuse", f"reused from run {self.finished[cell.id]}")
         if cell.id in self.failed:
             return "run", f"failed before ({self.failed[cell.id]})"
         return "run", "new"
+
+
+def usable_probes(probes: Sequence[Probe], task: Task | None) -> tuple[Probe, ...]:
+    """Those that can measure on a task."""
+    return tuple(p for p in probes if task is not None and p.unsupported(task) is None)
+
+
+def lacking_recordings(cell: Cell, recorded: Mapping[str, Collection[str]]) -> list[str]:
+    """Probes of a cell of which the store has no recording."""
+    return [probe.family for probe in cell.probes if probe.key not in recorded.get(cell.id, ())]
 
 
 def left_out(experiment: Experiment, task: str, initializer: str, seed: int) -> str | None:
@@ -350,10 +368,9 @@ def told(ask: Callable[[], str | None]) -> tuple[Action, str] | None:
 def cell_to_json(cell: Cell) -> str:
     """A cell as text that a worker can turn back with `cell_from_json`; plugin classes do not survive pickling."""
     resolved = resolved_cell(cell.task, cell.initializer, cell.profile, cell.seed)
-    return json.dumps(
-        {"id": cell.id, "task": cell.task_name, "initializer": cell.initializer_name, "resolved": resolved},
-        allow_nan=False,
-    )
+    names = {"id": cell.id, "task": cell.task_name, "initializer": cell.initializer_name}
+    probes = [probe.described() for probe in cell.probes]
+    return json.dumps({**names, "resolved": resolved, "probes": probes}, allow_nan=False)
 
 
 def cell_from_json(text: str, registry: Registry) -> Cell:
@@ -373,7 +390,8 @@ def cell_from_json(text: str, registry: Registry) -> Cell:
             f"{data['task']} × {data['initializer']}, seed {seed} was planned as cell {data['id'][:12]} and is "
             f"{found[:12]} here: the code of its task or initialiser has changed; start the run again"
         )
-    return Cell(found, data["task"], data["initializer"], seed, profile, task, initializer)
+    probes = tuple(rebuild(registry.get("probe", one["family"]), one) for one in data["probes"])
+    return Cell(found, data["task"], data["initializer"], seed, profile, task, initializer, probes)
 
 
 def rebuild(family: type[Any], resolved: Mapping[str, Any]) -> Any:

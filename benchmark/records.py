@@ -21,6 +21,37 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
+class ProbePoint:
+    """One value a probe measured at one optimiser step."""
+
+    recording: str
+    """`Probe.key` of the probe that made it."""
+    probe: str
+    """Its family."""
+    metric: str
+    layer: int | None
+    """None: the mean over layers (and heads), or a value of the whole model."""
+    head: int | None
+    """None: the mean over heads, or a value of the whole layer."""
+    step: int
+    value: float
+
+
+@dataclass(frozen=True)
+class ProbeArray:
+    """A heat map a probe kept: the bias or the mean attention of one layer, say."""
+
+    recording: str
+    probe: str
+    name: str
+    layer: int
+    step: int
+    shape: tuple[int, ...]
+    values: tuple[float, ...]
+    """In the order of rows, as float32."""
+
+
+@dataclass(frozen=True)
 class CellRecord:
     """One attempt at one cell, everything about it; a shard holds one or more of these."""
 
@@ -38,6 +69,10 @@ class CellRecord:
     finals: dict[str, float] = field(default_factory=dict)
     """Metric → value at the end, full precision; NaN is kept as NaN, never as NULL or 0."""
     curve: tuple[CurvePoint, ...] = ()
+    recordings: dict[str, Any] = field(default_factory=dict)
+    """What probes recorded: `Probe.key` → family, version, parameters, examples, seconds, and what went wrong."""
+    points: tuple[ProbePoint, ...] = ()
+    arrays: tuple[ProbeArray, ...] = ()
     error: str | None = None
     """Traceback or reason when there are no numbers."""
     started_at: str = ""

@@ -1,4 +1,4 @@
-"""Where task families and initialisers are registered and found, whether built in, installed or in a file.
+"""Where task families, initialisers and probes are registered and found, whether built in, installed or in a file.
 
 A class says its name with `@task("name")` or `@initializer("name")`; that only notes a declaration. A `Registry`
 knows what is on offer (entry points, the checkout's own folders, plugin files) without importing any of it,
@@ -31,14 +31,15 @@ from benchmark.wording import hint, reason_of, shown_path
 
 if TYPE_CHECKING:
     from benchmark.initializer import Initializer
+    from benchmark.probe import Probe
     from benchmark.task import Task
 
-Kind = Literal["task", "initializer"]
+Kind = Literal["task", "initializer", "probe"]
 Family = TypeVar("Family", bound=type)
 
-GROUPS: dict[Kind, str] = {"task": "bench.tasks", "initializer": "bench.initializers"}
+GROUPS: dict[Kind, str] = {"task": "bench.tasks", "initializer": "bench.initializers", "probe": "bench.probes"}
 """Entry point group of each kind."""
-FOLDERS: dict[Kind, str] = {"task": "tasks", "initializer": "initializers"}
+FOLDERS: dict[Kind, str] = {"task": "tasks", "initializer": "initializers", "probe": "probes"}
 """Package of the project's own families."""
 
 
@@ -92,6 +93,11 @@ def initializer(name: str) -> Callable[[Family], Family]:
     return declarer("initializer", name)
 
 
+def probe(name: str) -> Callable[[Family], Family]:
+    """Register a subclass of `benchmark.probe.Probe` under `name`."""
+    return declarer("probe", name)
+
+
 def declarer(kind: Kind, name: str) -> Callable[[Family], Family]:
     """The decorator that notes a declaration."""
 
@@ -121,12 +127,16 @@ def check_family(kind: Kind, name: str, family: type, place: str) -> None:
         raise PluginError(f"{place}: {kind} '{name}' does not implement {', '.join(missing)}")
 
 
-def base_class(kind: Kind) -> type[Task] | type[Initializer]:
+def base_class(kind: Kind) -> type[Task] | type[Initializer] | type[Probe]:
     """The interface a family of that kind implements."""
     if kind == "task":
         from benchmark.task import Task
 
         return Task
+    if kind == "probe":
+        from benchmark.probe import Probe
+
+        return Probe
     from benchmark.initializer import Initializer
 
     return Initializer
@@ -140,7 +150,7 @@ def place_of(family: type) -> str:
         return f"{family.__module__}.{family.__qualname__}"
 
 
-DECORATOR = re.compile(r"""^[ \t]*@(?:\w+\.)*(task|initializer)\(\s*["']([^"'\n]+)["']\s*,?\s*\)""", re.MULTILINE)
+DECORATOR = re.compile(r"""^[ \t]*@(?:\w+\.)*(task|initializer|probe)\(\s*["']([^"'\n]+)["']\s*,?\s*\)""", re.MULTILINE)
 
 
 def names_in(text: str) -> list[tuple[Kind, str]]:
@@ -192,7 +202,7 @@ class Registry:
     """Task families and initialisers by name."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._entries: dict[Kind, dict[str, Entry]] = {"task": {}, "initializer": {}}
+        self._entries: dict[Kind, dict[str, Entry]] = {kind: {} for kind in FOLDERS}
         self._brought: dict[PluginFile, tuple[tuple[Kind, str], ...]] = {}
         self.broken_files: dict[str, str] = {}
         """Plugin files that could not be run → traceback."""
@@ -455,7 +465,8 @@ def run_plugin(plugin: PluginFile, origin: Origin, source: bytes) -> tuple[Decla
             raise
     declared = tuple(_declared.get(name, {}).values())
     if not declared:
-        raise PluginError(f"{plugin.path} registers nothing; decorate a class with @task(...) or @initializer(...)")
+        raise PluginError(f"{plugin.path} registers nothing; decorate a class with @task(...), @initializer(...) or "
+                          "@probe(...)")  # fmt: skip
     return declared
 
 

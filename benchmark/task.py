@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pydantic import model_validator
 
@@ -85,6 +85,13 @@ class Workload:
     """Data sets that are not there → bytes of their files, None when not known."""
     assumptions: tuple[str, ...] = ()
     """What of this is guessed because data is missing."""
+
+
+class Patterned(Protocol):
+    """What of a task an encoded pattern needs."""
+
+    def pattern(self, layer: int, head: int) -> torch.Tensor | None: ...
+    def geometry(self) -> Geometry: ...
 
 
 class Task(Parameters, ABC):

@@ -13,7 +13,7 @@ from initializers.mask import Mask
 if TYPE_CHECKING:
     import torch
 
-    from initializers.pattern import Patterned
+    from benchmark.task import Patterned
 
 
 @initializer("hadamard")

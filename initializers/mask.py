@@ -9,12 +9,12 @@ from pydantic import Field, field_validator
 from benchmark.identity import stream
 from benchmark.initializer import Context, ParameterRule, PriorMode
 from benchmark.registry import initializer
-from initializers.pattern import EncodesPattern, Patterned
+from initializers.pattern import EncodesPattern
 
 if TYPE_CHECKING:
     import torch
 
-    from benchmark.task import Task
+    from benchmark.task import Patterned, Task
 
 
 @initializer("mask")

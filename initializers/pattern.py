@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -14,14 +14,7 @@ from benchmark.parameters import Parameters
 if TYPE_CHECKING:
     import torch
 
-    from benchmark.task import Geometry, Task
-
-
-class Patterned(Protocol):
-    """What of a task an encoded pattern needs."""
-
-    def pattern(self, layer: int, head: int) -> torch.Tensor | None: ...
-    def geometry(self) -> Geometry: ...
+    from benchmark.task import Geometry, Patterned, Task
 
 
 class OtherPattern(Parameters):

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from benchmark.task import Task
-    from initializers.pattern import Patterned
+    from benchmark.task import Patterned, Task
 
 PseudoInput = Literal["layer_norm", "raw"]
 """The positions P after a LayerNorm without gain (arXiv 2505.19985 Algorithm 1, arXiv 2404.01139), or P itself."""

@@ -10,12 +10,11 @@ from pydantic import Field
 from benchmark.identity import stream
 from benchmark.registry import initializer
 from initializers.mask import Mask
-from initializers.pattern import Patterned
 
 if TYPE_CHECKING:
     import torch
 
-    from benchmark.task import Geometry, Task
+    from benchmark.task import Geometry, Patterned, Task
 
 
 @initializer("sparse_mask")

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("benchmark", "tasks", "initializers", "leaderboard")
+PACKAGES = ("benchmark", "tasks", "initializers", "probes", "leaderboard")
 ALLOWED = {
     "benchmark": {"benchmark"},
     "benchmark.cli": {"benchmark", "leaderboard", "tasks"},  # `bench data` shows what the tasks' data needs
     "tasks": {"tasks", "benchmark"},
     "initializers": {"initializers", "benchmark"},
+    "probes": {"probes", "benchmark"},
     "leaderboard": {"leaderboard", "benchmark"},
 }
 """Package → those of ours it may import, anywhere in its code."""
@@ -82,12 +83,12 @@ def test_torch_is_imported_at_module_level_only_where_workers_train(path):
 
 def is_worker_code(path):
     """Modules of tensors only, which families import inside their methods; they say so in their first line."""
-    return own_package(path) in ("tasks", "initializers") and not registers_anything(path)
+    return own_package(path) in ("tasks", "initializers", "probes") and not registers_anything(path)
 
 
 def registers_anything(path):
     text = path.read_text(encoding="utf-8")
-    return "@task(" in text or "@initializer(" in text
+    return any(f"@{kind}(" in text for kind in ("task", "initializer", "probe"))
 
 
 def test_the_leaderboard_never_imports_torch():

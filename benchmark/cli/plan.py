@@ -68,7 +68,7 @@ def command(
     loaded = load_experiment(spec, profile=profile, seeds=seeds, plugins=plugin)
     stored = Store(store)
     plan = build_plan(
-        loaded, stored.finished(), stored.not_done(), force=force,
+        loaded, stored.finished(), stored.not_done(), recorded=stored.recorded(), force=force,
         selection=Selection(task, initializer, seed), seconds=stored.seconds(loaded.profile),
     )  # fmt: skip
     plan = with_history(plan, stored)

@@ -203,8 +203,9 @@ def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) ->
     finished = {id: attempt.run_id for id, attempt in standing.items() if attempt.done}
     failed = {id: attempt.status for id, attempt in standing.items() if not attempt.done}
     plan = build_plan(
-        loaded, finished, failed, force=options["force"], selection=chosen, seconds=store.seconds(loaded.profile)
-    )
+        loaded, finished, failed, recorded=store.recorded(), force=options["force"], selection=chosen,
+        seconds=store.seconds(loaded.profile),
+    )  # fmt: skip
     say.warn([*loaded.warnings, *changes(plan, store), *store.warnings])
     return plan
 

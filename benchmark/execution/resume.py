@@ -13,6 +13,7 @@ from benchmark.execution.changes import data_of, families_of
 from benchmark.execution.provenance import package_versions
 from benchmark.execution.stacks import Stack
 from benchmark.identity import canonical_json
+from benchmark.registry import origin_of
 from benchmark.train.mode import Mode
 from benchmark.wording import counted
 
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
 def key_of(cells: Sequence[Cell], mode: str, purpose: str, device: str, threads: int) -> str:
     """Equal where the same bits would be trained, as far as can be told: the name of these cells' checkpoint.
 
-    In it are the cells in their order, the mode, the kind of device, torch's threads, versions of packages, the code of
+    In it are the cells in their order with their probes, the mode, the kind of device, torch's threads, versions of packages, the code of
     the engine's training and of the cells' families, and the content of their data.
     """
     what = {
-        "cells": [cell.id for cell in cells],
+        "cells": [[cell.id, *(probe.key for probe in cell.probes)] for cell in cells],
         "families": sorted({family.digest for cell in cells for family in families_of(cell).values()}),
+        "probes": sorted({origin_of(type(probe)).digest for cell in cells for probe in cell.probes}),
         "data": data_of(cells[0].task),
         "engine": engine_digest(),
         "packages": package_versions(),

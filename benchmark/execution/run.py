@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchmark.errors import ExitCode
 from benchmark.execution.execute import Execution, Listener, Settings, execute, train_jobs
 from benchmark.execution.provenance import environment, without_home
-from benchmark.plan import Selection
+from benchmark.plan import Selection, lacking_recordings
 from benchmark.store import RunRecord, new_run_id
 from benchmark.store.layout import now
 from benchmark.wording import counted
@@ -161,8 +161,8 @@ def verdict(
 
 
 def what_is_missing(plan: Plan, cells: Sequence[Cell], store: Store, execution: Execution) -> dict[str, int]:
-    """Status → number of cells without numbers."""
-    standing = store.counting()
+    """Status → number of cells without numbers, or without what probes should have recorded."""
+    standing, recorded = store.counting(), store.recorded()
     found: Counter[str] = Counter()
     for cell in cells:
         attempt = standing.get(cell.id)
@@ -170,6 +170,8 @@ def what_is_missing(plan: Plan, cells: Sequence[Cell], store: Store, execution: 
             found["running elsewhere" if cell.id in execution.elsewhere else "not started"] += 1
         elif not attempt.done:
             found[attempt.status] += 1
+        elif lacking_recordings(cell, recorded):
+            found["not recorded"] += 1
     if broken := len(plan.with_action("broken")):
         found["broken"] = broken
     return dict(found)

@@ -104,6 +104,13 @@ class Attention(nn.Module):
         bias = functional.logsigmoid(prior) if self.prior_mode == "log_sigmoid" else prior
         return torch.softmax(scores + bias, dim=-1)
 
+    def bias(self, tokens: int) -> torch.Tensor:
+        """What is added to the scores of N tokens, (H, N, N), for looking at: φ(M) (log σ(M) for a Hadamard mask, whose
+        rows are the same once they are normalised) and the relative bias."""
+        prior = self.prior[:, :tokens, :tokens]
+        bias = prior if self.prior_mode == "identity" else functional.logsigmoid(prior)
+        return bias if self.relative is None else bias + cast("torch.Tensor", self.relative(tokens))
+
     def _hadamard(self, scores: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
         gated = gate * torch.softmax(scores, dim=-1)
         return gated / gated.sum(-1, keepdim=True) if self.renormalize else gated

@@ -11,7 +11,8 @@ from typing import Literal
 from benchmark.errors import SpecError
 from benchmark.wording import hint, shown_path
 
-SpecKind = Literal["task", "initializer", "experiment"]
+SpecKind = Literal["task", "initializer", "probe", "experiment"]
+"""Probes have no files: they are called by the name they are registered under."""
 
 FOLDERS: dict[SpecKind, str] = {"task": "tasks", "initializer": "initializers", "experiment": "specs"}
 """Folder of each kind, in the product and in a user's own project."""

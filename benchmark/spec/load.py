@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, UsageError
+from benchmark.probe import Probe
 from benchmark.registry import Kind, Registry
 from benchmark.seeds import check_seeds, seed_range
 from benchmark.spec.catalog import PLURAL, Catalog, first_key
@@ -32,6 +33,7 @@ class LoadedExperiment:
     """The seeds that count."""
     tasks: tuple[ResolvedTask, ...]
     initializers: tuple[ResolvedInitializer, ...]
+    probes: tuple[Probe, ...]
     registry: Registry
     path: Path
     text: str
@@ -103,11 +105,12 @@ def load_experiment(
     used = profile or written_profile(root)
     joined = {kind: resolver.names_from(kind, joining) for kind in FAMILIES}
     tasks, initializers = resolver.grid(root, used, joined)
+    probes = resolver.probes(root)
     if problems or experiment is None:
         raise InvalidSpecError(problems)
     notices = (*([notice] if notice else ()), *resolver.notices)
     return LoadedExperiment(
-        experiment, used, chosen_seeds(seeds, experiment), tasks, initializers, registry,
+        experiment, used, chosen_seeds(seeds, experiment), tasks, initializers, probes, registry,
         path, source.text, source.sha256, notices,
     )  # fmt: skip
 

@@ -133,6 +133,21 @@ Selection = Annotated[
 ]
 
 
+class SelectedProbe(Parameters):
+    """A probe of an experiment; a bare name is short for `{name: ...}`."""
+
+    name: Name
+    """Name of a registered probe."""
+    parameters: ParameterMap = Field(default_factory=dict)
+    """Parameters of the probe; every one has `steps`, `every_point` and `examples`."""
+
+
+SelectedProbes = Annotated[
+    tuple[Annotated[SelectedProbe, BeforeValidator(as_selection, json_schema_input_type=str | SelectedProbe)], ...],
+    BeforeValidator(as_list, json_schema_input_type=str | SelectedProbe | list[str | SelectedProbe]),
+]
+
+
 class Rule(Parameters):
     """Cells of the grid; every key that is given must match."""
 
@@ -201,6 +216,9 @@ class Experiment(Parameters):
     """Tasks, by name or as `{name, as, parameters}`."""
     initializers: Selection
     """Initialisers, by name or as `{name, as, parameters}`; the first one is the baseline."""
+    probes: SelectedProbes = ()
+    """What is measured of the models while they train, by name or as `{name, parameters}`, for example `drift`; it
+    changes no cell's numbers."""
     include: Annotated[tuple[Rule, ...], BeforeValidator(as_list, json_schema_input_type=Rule | list[Rule])] = ()
     """When given, only cells that match one of these rules are run."""
     exclude: Annotated[

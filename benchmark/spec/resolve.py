@@ -15,10 +15,11 @@ from benchmark.cell import PluginFile
 from benchmark.errors import PluginError, SpecError, UsageError
 from benchmark.initializer import Initializer
 from benchmark.patterns import meant
+from benchmark.probe import Probe
 from benchmark.registry import Kind, Registry, names_in
 from benchmark.spec.catalog import Catalog, SpecFile, SpecKind
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem, Source
-from benchmark.spec.models import Experiment, InitializerSpec, Override, Selected, TaskSpec, When
+from benchmark.spec.models import Experiment, InitializerSpec, Override, Selected, SelectedProbe, TaskSpec, When
 from benchmark.spec.problems import validated
 from benchmark.spec.source import Node, load_source, merged, parse, read_file
 from benchmark.task import Task
@@ -126,6 +127,33 @@ class Resolver:
         names = {"task": [one.shown for one, _ in wanted], "initializer": [one.shown for one, _ in chosen]}
         self.check_rules(root, names, tasks)
         return tasks, initializers
+
+    def probes(self, root: Node) -> tuple[Probe, ...]:
+        """The probes an experiment names, each once."""
+        found: dict[str, Probe] = {}
+        listed = root.child("probes")
+        for node in listed.elements() if listed else []:
+            element = node if isinstance(node.value, dict) else Node(node.mark, {"name": node})
+            selected, _ = validated(SelectedProbe, element, "probes")  # its problems are those of the whole experiment
+            if selected is None:
+                continue
+            if self.registry.entry("probe", selected.name) is None:
+                near = beside("probe", selected.name, Path(node.mark.source.path))
+                self.note(
+                    name_mark(element),
+                    f"no probe '{selected.name}'{near or self.registry.hint('probe', selected.name)}",
+                )
+                continue
+            family, broken = self.family("probe", selected.name, element)
+            tree = element.child("parameters") or Node(node.mark, {})
+            made, failed = (
+                self.made(family, tree, f"the parameters of probe '{selected.name}'") if family else (None, None)
+            )
+            if broken or failed:
+                self.note(name_mark(element), broken or failed or "")
+            elif made is not None and found.setdefault(made.key, made) is not made:
+                self.note(node.mark, f"probe '{selected.name}' is listed twice with equal parameters")
+        return tuple(found.values())
 
     def check_profile(self, root: Node, profile: str, tasks: int) -> None:
         """When no task has the profile, it is the profile that is wrong, and said once.

@@ -5,21 +5,24 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from benchmark.errors import StoreError
 from benchmark.identity import canonical_json
-from benchmark.records import CellRecord, CurvePoint
+from benchmark.records import CellRecord, CurvePoint, ProbeArray, ProbePoint
 from benchmark.store.layout import SAFE_ID
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 VERSION_KEY = b"initbench.schema_version"
 
 KINDS = get_type_hints(CellRecord)
-LISTS = ("finals", "curve")
+ROWS: dict[str, type[Any]] = {"curve": CurvePoint, "points": ProbePoint, "arrays": ProbeArray}
+"""Columns that hold a list of these in each row."""
+LISTS = ("finals", *ROWS)
 JSON = tuple(name for name, kind in KINDS.items() if kind == dict[str, Any])
 INTEGERS = tuple(name for name, kind in KINDS.items() if kind is int)
 REALS = tuple(name for name, kind in KINDS.items() if kind is float)
@@ -27,8 +30,22 @@ TEXT = tuple(name for name in KINDS if name not in (*INTEGERS, *REALS, *LISTS))
 SCALARS = (*TEXT, *INTEGERS, *REALS)
 """Columns of one value a row; all that is known of columns is derived from `CellRecord`."""
 
-MIGRATIONS: dict[int, Callable[[pa.Table], pa.Table]] = {}
-"""Schema version → function that makes a table of the next version out of one of that version."""
+
+def _add_probes(table: pa.Table) -> pa.Table:
+    """Version 1 had no recordings of probes."""
+    import pyarrow as pa
+
+    for name in ("recordings", "points", "arrays"):
+        if name not in table.column_names:
+            kind = arrow_schema().field(name)
+            empty: list[Any] = ["{}" if name in JSON else []] * len(table)
+            table = table.append_column(kind, pa.array(empty, kind.type))
+    return table
+
+
+MIGRATIONS: dict[int, Callable[[pa.Table], pa.Table]] = {1: _add_probes}
+"""Schema version → function that makes a table of the next version out of one of that version, or out of some of its
+columns: so far columns were only added."""
 
 
 @functools.cache
@@ -36,17 +53,18 @@ def arrow_schema() -> pa.Schema:
     """Schema of the present version; only `error` may be NULL."""
     import pyarrow as pa
 
+    kinds = {
+        str: pa.string(), int: pa.int64(), float: pa.float64(), int | None: pa.int32(),
+        tuple[int, ...]: pa.list_(pa.int32()), tuple[float, ...]: pa.list_(pa.float32()),
+    }  # fmt: skip
     final = pa.struct([pa.field("name", pa.string(), False), pa.field("value", pa.float64(), False)])
-    metric, step, value = (
-        pa.field("name", pa.string(), False),
-        pa.field("step", pa.int64(), False),
-        final.field("value"),
-    )
-    point = pa.struct([metric, step, value])
     fields = [pa.field(name, pa.string(), KINDS[name] == str | None) for name in TEXT]
     fields += [pa.field(name, pa.int64(), False) for name in INTEGERS]
     fields += [pa.field(name, pa.float64(), False) for name in REALS]
-    fields += [pa.field("finals", pa.list_(final), False), pa.field("curve", pa.list_(point), False)]
+    fields += [pa.field("finals", pa.list_(final), False)]
+    for name, row in ROWS.items():
+        parts = [pa.field(part, kinds[kind], kind == int | None) for part, kind in get_type_hints(row).items()]
+        fields.append(pa.field(name, pa.list_(pa.struct(parts)), False))
     return pa.schema(fields, metadata={VERSION_KEY: str(SCHEMA_VERSION).encode()})
 
 
@@ -60,10 +78,12 @@ def to_table(records: Sequence[CellRecord]) -> pa.Table:
     columns = {name: [_stored(record, name) for record in records] for name in SCALARS}
     arrays = [pa.array(columns[name], schema.field(name).type) for name in SCALARS]
     finals = _lists([list(record.finals.items()) for record in records], schema.field("finals").type)
-    curve = _lists(
-        [[(p.name, p.step, p.value) for p in record.curve] for record in records], schema.field("curve").type
-    )
-    return pa.Table.from_arrays([*arrays, finals, curve], schema=schema)
+    rows = [
+        _lists([[tuple(vars(item).values()) for item in getattr(record, name)] for record in records], kind.type)
+        for name in ROWS
+        if (kind := schema.field(name))
+    ]
+    return pa.Table.from_arrays([*arrays, finals, *rows], schema=schema)
 
 
 def _check(record: CellRecord) -> None:
@@ -115,8 +135,12 @@ def to_records(table: pa.Table) -> list[CellRecord]:
 def _record(row: Mapping[str, Any]) -> CellRecord:
     values = {name: json.loads(row[name]) if name in JSON else row[name] for name in SCALARS}
     finals = {item["name"]: item["value"] for item in row["finals"]}
-    curve = tuple(CurvePoint(item["name"], item["step"], item["value"]) for item in row["curve"])
-    return CellRecord(finals=finals, curve=curve, **values)
+    rows: dict[str, Any] = {name: tuple(map(partial(_made, kind), row[name])) for name, kind in ROWS.items()}
+    return CellRecord(finals=finals, **rows, **values)
+
+
+def _made(kind: type[Any], item: Mapping[str, Any]) -> Any:
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in item.items()})
 
 
 def version_of(metadata: Mapping[bytes, bytes] | None, where: str) -> int:
@@ -152,6 +176,11 @@ def sql_columns() -> dict[str, str]:
         for name in KINDS
         if name not in LISTS
     }
+
+
+def texts_of(kind: type[Any]) -> list[str]:
+    """Fields of text of what a list column holds."""
+    return [name for name, of in get_type_hints(kind).items() if of is str]
 
 
 def narrow(columns: Iterable[str] | None) -> list[str]:

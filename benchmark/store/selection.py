@@ -8,6 +8,7 @@ on nothing but the set of attempts: not on the order of files, nor on which mach
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ class Attempt(NamedTuple):
     profile: str
     status: str
     seconds: float
+    recordings: str = "{}"
+    """What probes recorded, in JSON: `Probe.key` → what it was."""
 
     @property
     def done(self) -> bool:
@@ -60,6 +63,16 @@ def counting(attempts: Iterable[Attempt]) -> dict[str, Attempt]:
         if present is None or _beats(attempt, present):
             best[attempt.cell_id] = attempt
     return best
+
+
+def recorded(attempts: Iterable[Attempt]) -> dict[str, set[str]]:
+    """Cell id → keys of what probes recorded of it, in any attempt with numbers; what broke off does not count."""
+    found: dict[str, set[str]] = {}
+    for attempt in attempts:
+        if attempt.done and attempt.recordings != "{}":
+            keys = {key for key, about in json.loads(attempt.recordings).items() if not about.get("error")}
+            found.setdefault(attempt.cell_id, set()).update(keys)
+    return found
 
 
 def _beats(one: Attempt, other: Attempt) -> bool:

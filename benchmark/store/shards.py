@@ -32,13 +32,22 @@ if TYPE_CHECKING:
 CACHE_VERSION = 1
 SEGMENT = "segment."
 """Beginning of the name of a shard that came from compaction."""
-LISTED_NAMES = ["finals.list.element.name", "curve.list.element.name"]
-LISTED_VALUES = ["finals.list.element.value", "curve.list.element.value"]
-STEPS = "curve.list.element.step"
+LISTED_NAMES = [
+    "finals.list.element.name",
+    *(f"{name}.list.element.{part}" for name, kind in schema.ROWS.items() for part in schema.texts_of(kind)),
+]
+LISTED_VALUES = [f"{name}.list.element.value" for name in ("finals", "curve", "points")]
+LISTED_VALUES.append("arrays.list.element.values.list.element")
+LISTED_NUMBERS = [f"points.list.element.{part}" for part in ("layer", "head")]
+STEPS = ["curve.list.element.step", "points.list.element.step"]
+LONG = [*LISTED_NAMES, *LISTED_VALUES, *LISTED_NUMBERS, *STEPS, "resolved", "provenance", "error"]
 FORM: dict[str, Any] = {
-    "compression": dict.fromkeys([*LISTED_NAMES, *LISTED_VALUES, STEPS, "resolved", "provenance", "error"], "zstd"),
-    "use_dictionary": LISTED_NAMES,
-    "column_encoding": {**dict.fromkeys(LISTED_VALUES, "BYTE_STREAM_SPLIT"), STEPS: "DELTA_BINARY_PACKED"},
+    "compression": dict.fromkeys(LONG, "zstd"),
+    "use_dictionary": [*LISTED_NAMES, *LISTED_NUMBERS],
+    "column_encoding": {
+        **dict.fromkeys(LISTED_VALUES, "BYTE_STREAM_SPLIT"),
+        **dict.fromkeys(STEPS, "DELTA_BINARY_PACKED"),
+    },
     "store_schema": False,
     "write_statistics": False,
     "write_page_checksum": True,
@@ -248,11 +257,10 @@ def read_table(path: Path, columns: Iterable[str] | None = None) -> pa.Table:
     try:
         with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, pre_buffer=False) as file:
             version = schema.version_of(file.schema_arrow.metadata, path.name)
-            old = version < schema.SCHEMA_VERSION
-            table = file.read(columns=None if old else schema.narrow(columns), use_threads=False)
+            table = file.read(columns=schema.narrow(columns), use_threads=False)
     except (pa.ArrowException, ValueError, OSError) as error:
         raise DamagedError(f"is damaged: {error}") from error
-    return schema.migrate(table, version).select(schema.narrow(columns)) if old else table
+    return schema.migrate(table, version).select(schema.narrow(columns))
 
 
 def dataset(found: Scan) -> pa.dataset.Dataset:

@@ -18,7 +18,7 @@ from benchmark.store import checkpoints, claims, compaction, execution, heartbea
 from benchmark.store.heartbeats import Heartbeat
 from benchmark.store.layout import Layout, new_attempt_id, new_run_id
 from benchmark.store.runs import RunRecord
-from benchmark.store.selection import Attempt, Failure, counting
+from benchmark.store.selection import Attempt, Failure, counting, recorded
 from benchmark.store.shards import DamagedError, Scan, Shard, StaleError
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ class Store:
     def finished(self) -> dict[str, str]:
         """Cell id → run id, for every cell that has numbers (finished or diverged)."""
         return {cell: attempt.run_id for cell, attempt in self.counting().items() if attempt.done}
+
+    def recorded(self) -> dict[str, set[str]]:
+        """Cell id → keys of what probes recorded of it (`benchmark.probe.Probe.key`)."""
+        return recorded(self.attempts())
 
     def not_done(self) -> dict[str, str]:
         """Cell id → status of the last attempt, for every cell that was tried and has no numbers."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from benchmark.store.schema import sql_columns
-from benchmark.store.selection import ORDER_SQL
+from benchmark.store.selection import DONE_SQL, ORDER_SQL
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 
 _COLUMNS = sql_columns()
 _NAMES = ", ".join(_COLUMNS)
@@ -16,6 +16,7 @@ create table idx.loaded (shard varchar primary key, cells bigint);
 create table idx.records (record bigint, shard varchar, {", ".join(map(" ".join, _COLUMNS.items()))});
 create table idx.final_values (record bigint, metric varchar, value double);
 create table idx.kept (record bigint, counts boolean);
+create table idx.recorded (record bigint, recording varchar);
 """
 """Curves are not in the index: they are most of a store, and few questions need them (see `CURVES`)."""
 
@@ -37,8 +38,17 @@ create or replace table idx.kept as
     )
     select record, row_number() over (partition by cell_id order by {ORDER_SQL}) = 1 as counts
     from distinct_attempts;
+create or replace table idx.recorded as
+    select record, recording
+    from (select r.*, unnest(json_keys(recordings)) as recording from idx.records r join idx.kept using (record))
+    where {DONE_SQL}
+    qualify row_number() over (
+        partition by cell_id, recording
+        order by json_exists(recordings, '$."' || recording || '".error'), attempt_id
+    ) = 1;
 """
-"""One row per attempt (an attempt that lies in two files is one), with whether it counts for its cell."""
+"""One row per attempt (an attempt that lies in two files is one), with whether it counts for its cell. And one row per
+cell and recording of a probe: the first attempt with numbers that has it whole, be it that one or a later one."""
 
 _ATTEMPT = f"{', '.join(f'r.{name}' for name in _COLUMNS)}, r.shard"
 
@@ -52,14 +62,34 @@ create view finals as
     from idx.final_values f join idx.kept k using (record) join idx.records r using (record) where k.counts;
 """
 
+
+def _of_recordings(column: str) -> str:
+    """What probes recorded, of one list column: a row for each item."""
+    return f"""
+        select {_CELL}, c.recording, unnest(list_filter(s.{column}, lambda item: item.recording = c.recording)) as item
+        from idx.recorded c join idx.records r using (record) join shard_rows s using (shard, cell_id, attempt_id)
+    """
+
+
 CURVES = f"""
+create view probes as
+    select cell_id, task, initializer, seed, profile, item.probe as probe, item.metric as metric, item.layer as layer,
+        item.head as head, item.step as step, item.value as value, recording
+    from ({_of_recordings("points")});
+create view heat_maps as
+    select cell_id, task, initializer, seed, profile, item.probe as probe, item.name as name, item.layer as layer,
+        item.step as step, item.shape as shape, item.values as values, recording
+    from ({_of_recordings("arrays")});
 create view curves as
     select cell_id, task, initializer, seed, profile, point.name as metric, point.step as step, point.value as value
     from (
         select {_CELL}, unnest(s.curve) as point
         from idx.kept k join idx.records r using (record) join shard_rows s using (shard, cell_id, attempt_id)
         where k.counts
-    );
+    )
+    union all
+    select cell_id, task, initializer, seed, profile, probe || '.' || metric, step, value
+    from probes where layer is null;
 """
 """Takes a registered data set `shard_rows`: the columns of every shard, and `shard`. Points are taken apart after the
 join, which then holds a row a cell and not one a point (0.5 against 2.4 GB for 5 million)."""
@@ -78,4 +108,4 @@ create table store_info (
 );
 """
 
-NAMES = ("cells", "attempts", "finals", "curves", "runs", "store_info")
+NAMES = ("cells", "attempts", "finals", "curves", "probes", "heat_maps", "runs", "store_info")

@@ -23,6 +23,7 @@ from benchmark.train.canary import ApartError
 from benchmark.train.checkpoint import Checkpoints
 from benchmark.train.grouping import stack_key
 from benchmark.train.mode import Mode
+from benchmark.train.recording import Recorded
 from benchmark.train.trainer import Phase, Trainer
 
 
@@ -57,6 +58,8 @@ class CellOutcome:
     steps_done: int = 0
     """Steps up to the last finite training loss."""
     parameters: int = 0
+    recorded: Recorded = field(default_factory=Recorded)
+    """What the cell's probes recorded."""
     execution: str = ""
     """Mode, and size of the stack that was run, padding included."""
 
@@ -170,6 +173,7 @@ def _train(part: list[Built], way: Way, done: int, *, own: bool = False) -> dict
             steps_planned=trainer.total_steps,
             steps_done=outcome.steps,
             parameters=trainer.layout.scalars,
+            recorded=outcome.recorded,
             execution=execution,
         )
         for item, outcome in zip(part, result, strict=True)

@@ -23,6 +23,7 @@ from benchmark.train.checkpoint import Checkpoints, Position
 from benchmark.train.evaluate import Evaluator
 from benchmark.train.layout import Layout
 from benchmark.train.mode import Mode
+from benchmark.train.recording import Recorded, Recorder
 from benchmark.train.values import as_floats, check_complete, check_names
 
 BATCH_BYTES = 8 << 20
@@ -50,6 +51,8 @@ class Trajectory:
     steps: int = 0
     diverged: bool = False
     losses: list[float] = field(default_factory=list)
+    recorded: Recorded = field(default_factory=Recorded)
+    """What probes have recorded."""
 
     def add(self, step: int, metrics: Mapping[str, float]) -> None:
         """A point of the curve."""
@@ -64,7 +67,8 @@ class Trainer:
         padded = list(part) + [part[-1]] * (mode.stack_size - len(part) if mode.compiled else 0)
         task = padded[0].cell.task
         self.task, self.mode, self.device = task, mode, device
-        self.cells = [item.cell for item in part]
+        self.part, self.cells = part, [item.cell for item in part]
+        self.recorder: Recorder | None = None
         self.rows = len(padded)
         self.layout = Layout.of(padded[0].model)
         self.batches = Batches(task, [item.cell for item in padded], device)
@@ -101,6 +105,10 @@ class Trainer:
         self._hold_observations()
         self._prove_complete(trajectories)
         trajectories = self._resumed(step) or trajectories
+        recorded = [trajectory.recorded for trajectory in trajectories]
+        self.recorder = Recorder(self.part, recorded, self.layout, self.buffers, self.total_steps, every)
+        if not self.position.step and self.recorder.is_due(0):
+            self.recorder.look(0, self.parameters, self.state, None)
         for start in range(max(0, self.position.step - 1) // every * every, self.total_steps, every):
             end = min(start + every, self.total_steps)
             self._steps(step, max(start, self.position.start), end, trajectories, tell)
@@ -108,6 +116,7 @@ class Trainer:
                 break
             self._point(end, trajectories, tell)
         self._finish(trajectories, tell)
+        self.recorder.finish()
         return trajectories
 
     def prepare(self) -> program.Program:
@@ -159,8 +168,12 @@ class Trainer:
                 for i in range(max(0, self.position.step - start), count):
                     if seeds is not None:
                         buffers = self.buffers.with_noise(seeds[i])
+                    due = self.recorder is not None and self.recorder.is_due(start + i + 1)
+                    before = self.parameters.clone() if due else None
                     losses.append(step(self.parameters, state, scalars[i], buffers, inputs[i], targets[i]))
                     self._average()
+                    if self.recorder is not None and before is not None:
+                        self.recorder.look(start + i + 1, self.parameters, self.state, before)
                     if self.checkpoints and self.checkpoints.due():
                         _note_losses(trajectories, losses, start + i + 1)
                         self._keep(start, start + i + 1, drawn, trajectories)

@@ -41,7 +41,7 @@ def everything(store: Store) -> list:
 def test_an_empty_store_answers_every_view(store):
     for view in ("cells", "attempts", "finals", "curves", "runs"):
         assert rows(store, f"from {view}") == []
-    assert rows(store, "select schema_version, shards, cells from store_info") == [(1, 0, 0)]
+    assert rows(store, "select schema_version, shards, cells from store_info") == [(2, 0, 0)]
     assert not store.root.exists()
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmark.errors import StoreError
-from benchmark.records import CellRecord, CurvePoint
+from benchmark.records import CellRecord, CurvePoint, ProbeArray, ProbePoint
 from benchmark.store import Store, new_attempt_id, schema, shards
 from benchmark.store.layout import TEMPORARY_AGE, temporary
 
@@ -275,7 +275,7 @@ def test_a_newer_schema_is_an_error_that_names_the_version(store, record, monkey
     newer = schema.arrow_schema().with_metadata({schema.VERSION_KEY: b"7"})
     path = shards.write_table(store.layout, "newer", schema.to_table([record()]).cast(newer))
     for ask in (store.finished, store.connect, store.records):
-        with pytest.raises(StoreError, match=r"schema version 7; this InitBench reads versions up to 1"):
+        with pytest.raises(StoreError, match=r"schema version 7; this InitBench reads versions up to 2"):
             ask()
     assert path.exists()
 
@@ -297,14 +297,67 @@ def test_an_older_schema_is_brought_up_to_date(store, record, monkeypatch):
 
     def add_device(table):
         column = pa.array(["unknown"] * len(table), pa.string())
-        position = schema.arrow_schema().names.index("device")
-        return table.add_column(position, schema.arrow_schema().field("device"), column)
+        return table.append_column(schema.arrow_schema().field("device"), column)
 
     monkeypatch.setitem(schema.MIGRATIONS, 0, add_device)
     store.write_shard([record(2)])
     assert sorted(r.device for r in store.records()) == ["", "unknown"]
     assert len(store.finished()) == 2
     assert store.connect().execute("select device from cells order by 1").fetchall() == [("",), ("unknown",)]
+
+
+def test_a_shard_from_before_there_were_probes_is_read_narrowly_and_whole(store, record):
+    old = schema.to_table([record(1)]).drop_columns(["recordings", "points", "arrays"])
+    shards.write_table(store.layout, "old", old.replace_schema_metadata({schema.VERSION_KEY: b"1"}))
+    assert [(a.status, a.recordings) for a in store.attempts()] == [("finished", "{}")]
+    (found,) = store.records()
+    assert (found.recordings, found.points, found.arrays) == ({}, (), ())
+    assert store.connect().execute("select count(*) from probes").fetchall() == [(0,)]
+    assert store.connect().execute("select count(*) from curves").fetchall() == [(4,)]
+
+
+# --- what probes recorded -----------------------------------------------------------------------------------------
+
+
+def recorded(key, value, **about):
+    points = (ProbePoint(key, "drift", "tv", None, None, 3, value), ProbePoint(key, "drift", "tv", 1, 0, 3, value / 2))
+    arrays = (ProbeArray(key, "drift", "bias", 0, 3, (1, 2, 2), (value, 0.0, 0.5, -1.0)),)
+    return {"recordings": {key: {"family": "drift", **about}}, "points": points, "arrays": arrays}
+
+
+def test_recordings_come_back_as_they_were(store, record):
+    given = record(1, **recorded("k", 0.25))
+    store.write_shard([given])
+    (found,) = store.records()
+    assert (found.recordings, found.points, found.arrays) == (given.recordings, given.points, given.arrays)
+
+
+def test_a_recording_is_read_from_the_first_attempt_that_has_it_whole_and_the_numbers_from_the_first(store, record):
+    store.write_shard([record(1, finals={"loss": 1.0})])
+    store.write_shard([record(1, finals={"loss": 2.0}, **recorded("k", 0.1, error="at step 5: broke"))])
+    store.write_shard([record(1, finals={"loss": 3.0}, **recorded("k", 0.2))])
+    store.write_shard([record(1, finals={"loss": 4.0}, **recorded("k", 0.3))])
+    store.write_shard([record(1, finals={"loss": 5.0}, **recorded("other", 0.4))])
+    assert store.recorded() == {record(1).cell_id: {"k", "other"}}
+    con = store.connect()
+    assert con.execute("select value from finals").fetchall() == [(1.0,)]
+    assert con.execute("select recording, layer, head, value from probes order by all").fetchall() == [
+        ("k", 1, 0, 0.1), ("k", None, None, 0.2), ("other", 1, 0, 0.2), ("other", None, None, 0.4),
+    ]  # fmt: skip
+    means = "select metric, step, value from curves where metric <> 'loss' order by value"
+    assert con.execute(means).fetchall() == [
+        ("drift.tv", 3, 0.2), ("drift.tv", 3, 0.4),
+    ]  # fmt: skip
+    maps = con.execute("select name, layer, shape, values from heat_maps order by recording").fetchall()
+    assert [(name, layer, [*shape], round(values[0], 6)) for name, layer, shape, values in maps] == [
+        ("bias", 0, [1, 2, 2], 0.2), ("bias", 0, [1, 2, 2], 0.4),
+    ]  # fmt: skip
+
+
+def test_one_that_only_broke_off_is_shown_as_far_as_it_got_and_counts_as_missing(store, record):
+    store.write_shard([record(1, **recorded("k", 0.1, error="at step 5: broke"))])
+    assert store.recorded() == {record(1).cell_id: set()}
+    assert len(store.connect().execute("select * from probes").fetchall()) == 2
 
 
 # --- a full disk, no permission -----------------------------------------------------------------------------------

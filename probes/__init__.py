@@ -1,0 +1,1 @@
+"""The shipped probes: measurements of a prior through training."""
