@@ -217,8 +217,7 @@ class Experiment(Parameters):
     initializers: Selection
     """Initialisers, by name or as `{name, as, parameters}`; the first one is the baseline."""
     probes: SelectedProbes = ()
-    """What is measured of the models while they train, by name or as `{name, parameters}`, for example `drift`; it
-    changes no cell's numbers."""
+    """Probes that measure the models while they train, for example `drift`; they change no cell's numbers."""
     include: Annotated[tuple[Rule, ...], BeforeValidator(as_list, json_schema_input_type=Rule | list[Rule])] = ()
     """When given, only cells that match one of these rules are run."""
     exclude: Annotated[

@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.train import program
 from benchmark.train.mode import Mode
 from benchmark.train.stack import train_stack
 from initializers.default import Default
 from initializers.mask import Mask
 from probes import measures
 from probes.drift import Drift
+
+COMPILED = [
+    pytest.mark.slow,
+    pytest.mark.skipif(program.can_compile("cpu") is not None, reason="no C++ compiler"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch"),
+]
 
 ALL = torch.ones(2, 2, dtype=torch.bool)
 
@@ -127,7 +134,7 @@ def by_hand(now, start):
         ("alone", None, {"cls_token": True}),
         ("alone", None, {"causal": True}),
         ("stack:4", {"name": "sgd", "learning_rate": 0.1}, {}),
-        pytest.param("compiled-stack:4", {"name": "sgd", "learning_rate": 0.1}, {}, marks=pytest.mark.slow),
+        pytest.param("compiled-stack:4", {"name": "sgd", "learning_rate": 0.1}, {}, marks=COMPILED),
     ],
 )
 def test_a_training_agrees_with_the_plain_reimplementation(small, mode, optimizer, options):

@@ -11,9 +11,16 @@ import torch
 from benchmark.parameters import Budget, Metric
 from benchmark.probe import Probe
 from benchmark.records import ProbePoint
-from benchmark.train import recording
+from benchmark.train import program, recording
 from benchmark.train.mode import Mode
 from benchmark.train.stack import train_stack
+
+
+COMPILED = [
+    pytest.mark.slow,
+    pytest.mark.skipif(program.can_compile("cpu") is not None, reason="no C++ compiler"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch"),
+]
 
 
 class Norm(Probe):
@@ -60,9 +67,7 @@ def cells_of(toy, task, probes):
     ]
 
 
-@pytest.mark.parametrize(
-    "mode", ["alone", "stack:4", "stack:3", pytest.param("compiled-stack:4", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("mode", ["alone", "stack:4", "stack:3", pytest.param("compiled-stack:4", marks=COMPILED)])
 def test_numbers_are_the_same_to_the_last_bit_with_and_without_probes(toy, short, mode):
     runs = [
         train_stack(cells_of(toy, short, probes), mode=Mode.parse(mode)) for probes in ([], [Norm(), Norm(examples=7)])
