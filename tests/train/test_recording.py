@@ -15,7 +15,6 @@ from benchmark.train import program, recording
 from benchmark.train.mode import Mode
 from benchmark.train.stack import train_stack
 
-
 COMPILED = [
     pytest.mark.slow,
     pytest.mark.skipif(program.can_compile("cpu") is not None, reason="no C++ compiler"),
