@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def key_of(cells: Sequence[Cell], mode: str, purpose: str, device: str, threads: int) -> str:
     """Equal where the same bits would be trained, as far as can be told: the name of these cells' checkpoint.
 
-    In it are the cells in their order with their probes, the mode, the kind of device, torch's threads, versions of packages, the code of
-    the engine's training and of the cells' families, and the content of their data.
+    In it are the cells in their order with their probes, the mode, the kind of device, torch's threads, versions of
+    packages, the code of the engine's training, of the cells' families and probes, and the content of their data.
     """
     what = {
         "cells": [[cell.id, *(probe.key for probe in cell.probes)] for cell in cells],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from benchmark.store.layout import Layout
 from benchmark.train.checkpoint import Checkpoints, HaltedError
 from benchmark.train.mode import Mode
 from benchmark.train.stack import train_stack
+from probes.drift import Drift
 
 KEY = "0" * 32
 
@@ -37,7 +39,8 @@ def ending(layout, cells, steps, interval=1e9):
 
 
 def numbers(outcomes):
-    return [(o.cell_id, o.status, repr(o.finals), repr(o.curve), o.steps_done, o.execution) for o in outcomes]
+    shown = [(repr(o.finals), repr(o.curve), repr(o.recorded.points), repr(o.recorded.arrays)) for o in outcomes]
+    return [(o.cell_id, o.status, *told, o.steps_done, o.execution) for o, told in zip(outcomes, shown, strict=True)]
 
 
 def interrupted(layout, cells, mode, stops):
@@ -67,8 +70,10 @@ def long(toy):
 
 @pytest.mark.parametrize("mode", ["alone", "stack:3"])
 def test_training_that_ends_at_any_steps_ends_with_the_same_bits(toy, long, layout, mode):
-    cells = [toy.cell(toy.Mask() if seed % 2 else toy.Default(), seed, long) for seed in range(3)]
+    plain = [toy.cell(toy.Mask() if seed % 2 else toy.Default(), seed, long) for seed in range(3)]
+    cells = [replace(cell, probes=(Drift(),)) for cell in plain]
     whole = train_stack(cells, mode=Mode.parse(mode))
+    assert all(outcome.recorded.points for outcome in whole)
     total = 50 * len(cells) if mode == "alone" else 50
     draw = random.Random(mode)
     cuts = sorted(draw.sample(range(1, total), 20))
