@@ -13,8 +13,6 @@ from benchmark.parameters import Metric
 from leaderboard.aggregate import MISSING, Grid, Layout, PlannedCell, SeedResult, TaskFacts, build_grid
 
 if TYPE_CHECKING:
-    import duckdb
-
     from benchmark.plan import PlannedCell as Line
     from benchmark.plan import Selection
     from benchmark.registry import Registry
@@ -202,23 +200,15 @@ def grid_of_store(store: Store, run: RunRecord | None, profile: str | None, regi
     from leaderboard import claims
 
     spec = stored_spec(run)
-    con = store.connect()
-    try:
-        rows = _cells(con, run, profile)
-        if not rows:
-            raise StoreError(
-                f"{store.root} has no results{f' at profile {profile}' if profile else ''}; run a spec first"
-            )
-        used = run.profile if run and run.profile else rows[0][4]
-        cells = [
-            PlannedCell(task, initializer, seed, cell_id)
-            for cell_id, task, initializer, seed, p, _ in rows
-            if p == used
-        ]
-        resolved = {task: text for _, task, _, _, p, text in rows if p == used}
-        tasks = [_stored_facts(con, name, text, registry) for name, text in resolved.items()]
-    finally:
-        con.close()
+    rows = _cells(store, run, profile)
+    if not rows:
+        raise StoreError(f"{store.root} has no results{f' at profile {profile}' if profile else ''}; run a spec first")
+    used = run.profile if run and run.profile else rows[0][4]
+    cells = [
+        PlannedCell(task, initializer, seed, cell_id) for cell_id, task, initializer, seed, p, _ in rows if p == used
+    ]
+    resolved = {task: text for _, task, _, _, p, text in rows if p == used}
+    tasks = [_stored_facts(store, name, text, registry) for name, text in resolved.items()]
     return build_grid(
         _even(cells),
         read_results(store, [cell.cell_id for cell in cells]),
@@ -254,18 +244,17 @@ def _store_notes(unseen: int, tasks: Sequence[TaskFacts]) -> list[str]:
     return notes
 
 
-def _cells(con: duckdb.DuckDBPyConnection, run: RunRecord | None, profile: str | None) -> list[tuple[Any, ...]]:
+def _cells(store: Store, run: RunRecord | None, profile: str | None) -> list[tuple[Any, ...]]:
     """Cells of a run, or all of a profile (of the most frequent one), in the order they were first run."""
     query = (
         "select cell_id, task, initializer, seed, profile, resolved from cells where {} order by attempt_id, cell_id"
     )
     if run is not None and run.cell_ids:
-        rows = con.execute(query.format("cell_id in (select unnest(?))"), [list(run.cell_ids)]).fetchall()
-        return list(rows)
+        return store.ask(query.format("cell_id in (select unnest(?))"), [list(run.cell_ids)])
     if profile is None:
-        common = con.execute("select profile from cells group by profile order by count(*) desc, profile").fetchone()
-        profile = common[0] if common else ""
-    return list(con.execute(query.format("profile = ?"), [profile]).fetchall())
+        common = store.ask("select profile from cells group by profile order by count(*) desc, profile limit 1")
+        profile = common[0][0] if common else ""
+    return store.ask(query.format("profile = ?"), [profile])
 
 
 def _even(cells: Sequence[PlannedCell]) -> list[PlannedCell]:
@@ -276,7 +265,7 @@ def _even(cells: Sequence[PlannedCell]) -> list[PlannedCell]:
     return [*cells, *(PlannedCell(*pair, seed, "") for pair in pairs for seed in seeds if (*pair, seed) not in have)]
 
 
-def _stored_facts(con: duckdb.DuckDBPyConnection, name: str, resolved: str, registry: Registry) -> TaskFacts:
+def _stored_facts(store: Store, name: str, resolved: str, registry: Registry) -> TaskFacts:
     """The task as it was stored; when its family cannot be rebuilt, its metrics without a direction."""
     from benchmark.plan import rebuild
 
@@ -284,7 +273,7 @@ def _stored_facts(con: duckdb.DuckDBPyConnection, name: str, resolved: str, regi
     try:
         return facts(name, rebuild(registry.task(described["family"]), described))
     except (BenchError, ValueError):
-        found = con.execute("select distinct metric from finals where task = ? order by metric", [name]).fetchall()
+        found = store.ask("select distinct metric from finals where task = ? order by metric", [name])
         return TaskFacts(name, tuple(Metric(name=metric, title=metric, direction="none") for (metric,) in found))
 
 
@@ -293,22 +282,16 @@ def _stored_facts(con: duckdb.DuckDBPyConnection, name: str, resolved: str, regi
 
 def read_results(store: Store, cell_ids: Collection[str]) -> dict[str, SeedResult]:
     """Cell id → what came of it, for those of the given cells the store knows or that are being trained now."""
-    con = store.connect()
-    try:
-        rows = con.execute(
-            "select cell_id, seed, status, error, execution from cells where cell_id in (select unnest(?))",
-            [list(cell_ids)],
-        ).fetchall()
-        values = con.execute(
-            "select cell_id, metric, value from finals where cell_id in (select unnest(?))", [list(cell_ids)]
-        ).fetchall()
-    finally:
-        con.close()
-    finals: dict[str, dict[str, float]] = {}
-    for cell_id, metric, value in values:
-        if value is not None:
-            finals.setdefault(cell_id, {})[metric] = value
-    found = {row[0]: SeedResult(row[1], row[0], row[2], finals.get(row[0], {}), *row[3:]) for row in rows}
+    rows = store.ask(
+        "select cell_id, seed, status, error, execution, list(metric), list(value) from cells "
+        "left join (select cell_id, metric, value from finals where value is not null) using (cell_id) "
+        "where cell_id in (select unnest(?)) group by all",
+        [list(cell_ids)],
+    )
+    found = {
+        id: SeedResult(seed, id, status, {name: x for name, x in zip(names, values, strict=True) if name}, *how)
+        for id, seed, status, *how, names, values in rows
+    }
     return {**{cell_id: SeedResult(-1, cell_id, RUNNING) for cell_id in running(store)}, **found}
 
 

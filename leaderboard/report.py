@@ -281,18 +281,12 @@ def troubles(grid: Grid) -> tuple[str, ...]:
 
 def provenance(store: Store, cell_ids: Collection[str]) -> dict[str, list[str]]:
     """What the numbers were made with: each distinct value and how many cells have it."""
-    con = store.connect()
-    try:
-        rows = con.execute(
-            "select device, execution, provenance from cells where cell_id in (select unnest(?))", [list(cell_ids)]
-        ).fetchall()
-    finally:
-        con.close()
+    query = "select count(*), device, execution, provenance from cells where cell_id in (select unnest(?)) group by all"
     counted: dict[str, Counter[str]] = {}
-    for device, execution, text in rows:
+    for n, device, execution, text in store.ask(query, [list(cell_ids)]):
         for key, value in {"device": device, "execution": execution, **_flat(json.loads(text or "{}"))}.items():
             if value:
-                counted.setdefault(key, Counter())[value] += 1
+                counted.setdefault(key, Counter())[value] += n
     return {key: [f"{value} ({n} cells)" for value, n in counts.most_common()] for key, counts in counted.items()}
 
 

@@ -91,7 +91,7 @@ class Comparison:
 
 def summarize(values: Sequence[float]) -> Summary:
     """Mean and standard deviation of finite values (the caller has set non-finite ones apart)."""
-    if not all(math.isfinite(value) for value in values):
+    if not all(map(math.isfinite, values)):
         raise ValueError("only finite values can be summarised; count the others and show them in place")
     n = len(values)
     if n == 0:
@@ -99,12 +99,15 @@ def summarize(values: Sequence[float]) -> Summary:
     mean = math.fsum(values) / n
     if n == 1:
         return Summary(1, mean, None)
-    return Summary(n, mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1)))
+    return Summary(n, mean, math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (n - 1)))
 
 
 def t_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
     """Interval of the mean, mean ± t(n-1) · s / √n; None below two values."""
-    summary = summarize(values)
+    return _interval(summarize(values), level)
+
+
+def _interval(summary: Summary, level: float) -> Interval | None:
     if summary.mean is None or summary.standard_error is None:
         return None
     half = t_quantile(level, summary.n - 1) * summary.standard_error
@@ -296,14 +299,14 @@ def _compare_paired(a: Sequence[float], b: Sequence[float], level: float, on: On
         return _constant(summary.n, summary.mean, rho, level, resolution)
     tested, used, note = on(a, b)
     differences = raw if used == "raw" else [x - y for x, y in zip(*tested, strict=True)]
-    on_scale = summarize(differences)
+    on_scale = summary if used == "raw" else summarize(differences)
     assert on_scale.mean is not None
     assert on_scale.standard_error is not None
     p = _two_sided(on_scale.mean / on_scale.standard_error, summary.n - 1) if on_scale.standard_error else None
     exact = sign_flip_p(differences) if summary.n in EXACT_SEEDS else None
     effect = summary.mean / summary.std if summary.std else None
     return Comparison(
-        summary.n, "paired t", summary.mean, summary.std, t_interval(raw, level), p, exact, rho, effect, used, note
+        summary.n, "paired t", summary.mean, summary.std, _interval(summary, level), p, exact, rho, effect, used, note
     )
 
 
@@ -370,10 +373,10 @@ def _two_sided(t: float, degrees: float) -> float:
 
 def _correlation(a: Sequence[float], b: Sequence[float]) -> float | None:
     """Pearson's rho; None when an arm does not vary."""
-    x, y = np.asarray(a) - np.mean(a), np.asarray(b) - np.mean(b)
+    x, y = (arm - arm.mean() for arm in (np.array(a), np.array(b)))
     norm = math.sqrt(float(x @ x) * float(y @ y))
     flat = RESOLUTION * max(map(abs, (*a, *b)))
-    if norm == 0 or np.ptp(x) <= flat or np.ptp(y) <= flat:
+    if norm == 0 or x.max() - x.min() <= flat or y.max() - y.min() <= flat:
         return None
     return max(-1.0, min(1.0, float(x @ y) / norm))
 

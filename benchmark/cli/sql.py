@@ -33,8 +33,8 @@ COLUMNS = """
 def command(query: str | None, form: str | None, output: Path | None, store: Path, as_json: bool) -> None:
     """Ask the store in SQL (DuckDB's). QUERY is one statement; `-` reads it from standard input.
 
-    Views: cells (the attempt that counts), attempts (all), finals, curves, runs, store_info; without QUERY their
-    columns are shown. Nothing a query does can change the store.
+    Views: cells (the attempt that counts), attempts (all), finals, curves, curve_ends, probes, heat_maps, runs,
+    store_info; without QUERY their columns are shown. Nothing a query does can change the store.
 
     \b
     bench sql "select task, initializer, avg(value), count(*) from finals where metric = 'accuracy' group by all"

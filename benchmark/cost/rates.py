@@ -66,9 +66,7 @@ def measured(store: Store, registry: Registry, device: Device | None, count: Cal
 
 def finished_cells(store: Store, registry: Registry, device: Device | None) -> Iterator[tuple[Cell, float]]:
     """Cells trained on the device, rebuilt from their records, with their seconds."""
-    with store.connect() as connection:
-        rows = connection.execute(COLUMNS).fetchall()
-    for text, where, provenance, seconds in rows:
+    for text, where, provenance, seconds in store.ask(COLUMNS):
         if not ran_on(device, where, json.loads(provenance).get("gpus") or []):
             continue
         resolved = json.loads(text)

@@ -27,13 +27,8 @@ def with_history(plan: Plan, store: Store) -> Plan:
     planned = {line.cell.id for line in plan.cells if line.cell}
     if not new or not store.counting().keys() - planned:
         return plan
-    con = store.connect()
-    try:
-        rows = con.execute(LATEST, [plan.loaded.profile]).fetchall()
-    finally:
-        con.close()
     told = {}
-    for task, initializer, resolved in rows:
+    for task, initializer, resolved in store.ask(LATEST, [plan.loaded.profile]):
         if cell := new.get((task, initializer)):
             now = resolved_cell(cell.task, cell.initializer, cell.profile, cell.seed)
             if was := [*differences(json.loads(resolved), now)]:

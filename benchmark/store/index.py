@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,9 @@ SETTINGS = {
     # In DuckDB 2.0.1 this optimizer made a grouping over one large sorted table fifteen times slower.
     "disabled_optimizers": "partitioned_execution",
 }
-BATCH_SHARDS = 500
+BATCH_SHARDS = 100
+READERS = 2
+"""Shards read at once: their bytes are hashed and taken apart without Python."""
 
 
 def open_index(layout: Layout, found: Scan, warnings: list[str]) -> tuple[duckdb.DuckDBPyConnection, str]:
@@ -32,11 +35,9 @@ def open_index(layout: Layout, found: Scan, warnings: list[str]) -> tuple[duckdb
 
     The connection is a database in memory, the file is attached read-only: nobody is shut out.
     """
-    con, present = _opened(layout)
-    if con is not None and present == found.names:
+    if (con := current(layout, found)) is not None:
         return con, "current"
-    if con is not None:
-        con.close()
+    _, present = _opened(layout)
     state = update(layout, found, present, warnings)
     con, present = _opened(layout) if state != "in memory" else (None, None)
     if con is not None and present is not None and present >= found.names:  # not one that a slower process put there
@@ -45,6 +46,12 @@ def open_index(layout: Layout, found: Scan, warnings: list[str]) -> tuple[duckdb
     con.execute("attach or replace ':memory:' as idx")
     _fill(con, found.shards, layout, warnings)
     return con, "in memory"
+
+
+def current(layout: Layout, found: Scan) -> duckdb.DuckDBPyConnection | None:
+    """`open_index` when the index is of exactly these shards; otherwise None, and nothing is made."""
+    con, present = _opened(layout)
+    return con if present == found.names else None
 
 
 def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
@@ -140,10 +147,11 @@ def _fill(con: duckdb.DuckDBPyConnection, shards: Sequence[Shard], layout: Layou
     if _scalar(con, "select count(*) from duckdb_tables() where database_name = 'idx'") == 0:
         con.execute(views.TABLES)
         con.execute("insert into idx.meta values ('version', ?)", [_version()])
-    for start in range(0, len(shards), BATCH_SHARDS):
-        batch = [_sound(shard, layout, warnings) for shard in shards[start : start + BATCH_SHARDS]]
-        if found := [table for table in batch if table is not None]:
-            _load(con, found)
+    with ThreadPoolExecutor(READERS) as pool:
+        for start in range(0, len(shards), BATCH_SHARDS):
+            batch = pool.map(lambda shard: _sound(shard, layout, warnings), shards[start : start + BATCH_SHARDS])
+            if found := [table for table in batch if table is not None]:
+                _load(con, found)
     con.execute(views.SELECT)
 
 

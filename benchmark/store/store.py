@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from importlib import metadata
+from itertools import starmap
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,6 +44,8 @@ class Store:
         self.layout = Layout(self.root, read_only)
         self.warnings: list[str] = []
         self._read: dict[str, list[Attempt]] = {}
+        self._attempts: tuple[frozenset[str], list[Attempt]] = (frozenset(), [])
+        self._index: tuple[frozenset[str], duckdb.DuckDBPyConnection] | None = None
 
     # --- writing -----------------------------------------------------------------------------------------------
 
@@ -55,7 +60,7 @@ class Store:
         """Write or replace the record of one invocation. Raises StoreError."""
         runs.save_run(self.layout, run)
 
-    # --- planning: pyarrow only, no DuckDB -----------------------------------------------------------------------
+    # --- planning: from the index where it is current, else from the shards, which takes no DuckDB -----------------
 
     def shards(self, *, verify_all: bool = False) -> Scan:
         """Every good shard. New files are hashed (all of them with `verify_all`); damaged ones go to quarantine."""
@@ -65,8 +70,14 @@ class Store:
 
     def attempts(self) -> list[Attempt]:
         """The narrow columns of every attempt, each once, oldest first."""
-        unique = {attempt[:2]: attempt for rows in self._retried(self._narrow) for attempt in rows}
-        return sorted(unique.values(), key=lambda attempt: (attempt.attempt_id, attempt.cell_id))
+        names = self.shards().names
+        if names != self._attempts[0]:
+            rows = self._ask_current(f"select {', '.join(Attempt._fields)} from attempts order by attempt_id, cell_id")
+            if rows is None:
+                unique = {attempt[:2]: attempt for read in self._retried(self._narrow) for attempt in read}
+                rows = [unique[key] for key in sorted(unique, key=itemgetter(1, 0))]
+            self._attempts = names, [*starmap(Attempt, rows)]
+        return self._attempts[1]
 
     def counting(self) -> dict[str, Attempt]:
         """Cell id → the attempt that counts (see `benchmark.store.selection`)."""
@@ -118,20 +129,20 @@ class Store:
         return sorted(found.values(), key=lambda failure: (failure.task, failure.initializer, failure.seed))
 
     def provenance(self, cell_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Cell id → what its counting attempt was made with; of the given cells, as far as they are here."""
-        wanted, counting = set(cell_ids), self.counting()
-        keys = {(id, counting[id].attempt_id) for id in wanted if id in counting}
-        found: dict[str, dict[str, Any]] = {}
+        """Cell id → what its counting attempt was made with; of the given cells, as far as they are here. Cells made
+        with the same share one mapping."""
+        wanted, parsed = set(cell_ids), cache(json.loads)
+        rows = self._ask_current("select cell_id, provenance from cells")
+        if rows is None:
+            keys = {attempt[:2] for attempt in self.counting().values()}
+            columns, rows = ("cell_id", "attempt_id", "provenance"), []
 
-        def look(shard: Shard) -> None:
-            columns = ("cell_id", "attempt_id", "provenance")
-            for row in shards.read_table(shard.path, columns).to_pylist():
-                if (row["cell_id"], row["attempt_id"]) in keys:
-                    found[row["cell_id"]] = json.loads(row["provenance"])
+            def look(shard: Shard) -> None:
+                read = zip(*shards.read_table(shard.path, columns).select(columns).to_pydict().values(), strict=True)
+                rows.extend((id, text) for id, attempt, text in read if (id, attempt) in keys)
 
-        if keys:
             self._retried(lambda: self._each(look))
-        return found
+        return {id: parsed(text) for id, text in rows if id in wanted}
 
     def runs(self) -> list[RunRecord]:
         """Every invocation, oldest first."""
@@ -142,12 +153,12 @@ class Store:
     # --- asking ------------------------------------------------------------------------------------------------
 
     def connect(self) -> duckdb.DuckDBPyConnection:
-        """A DuckDB connection with the views cells, attempts, finals, curves, runs and store_info.
+        """A DuckDB connection with the views cells, attempts, finals, curves, curve_ends, runs and store_info.
 
         It is a database in memory over a read-only index, with files and network out of reach: whatever is
         executed on it, the store stays as it is. Close it after use. Raises StoreError for a newer schema.
         """
-        con, state, found = self._retried(self._open)
+        con, state, found = self._retried(lambda: self._open(self.shards()))
         con.execute(views.VIEWS)
         con.register("shard_rows", shards.dataset(found))
         con.execute(views.CURVES)
@@ -157,15 +168,47 @@ class Store:
         con.execute("set lock_configuration = true")
         return con
 
+    def ask(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of a query over the views cells, attempts, finals and curve_ends, for which no curve is read.
+
+        Raises StoreError for a newer schema, duckdb.Error for a query that is none.
+        """
+        import duckdb
+
+        con = self._retried(self._indexed)
+        assert con is not None
+        try:
+            return con.cursor().execute(query, parameters).fetchall()
+        except duckdb.Error as error:
+            if not self.mend_index(error):
+                raise
+            self._warn(["the index was damaged and is rebuilt from the shards"])
+            return self.ask(query, parameters)
+
+    def _ask_current(self, query: str) -> list[tuple[Any, ...]] | None:
+        """`ask`, when the index is current; None when it would have to be made."""
+        return None if self._retried(lambda: self._indexed(make=False)) is None else self.ask(query)
+
+    def _indexed(self, *, make: bool = True) -> duckdb.DuckDBPyConnection | None:
+        """A connection with the views over the index; kept as long as the shards are the same."""
+        found = self.shards()
+        if self._index is None or self._index[0] != found.names:
+            con = self._open(found)[0] if make else index.current(self.layout, found)
+            if con is None:
+                return None
+            con.execute(views.VIEWS)
+            self._index = found.names, con
+        return self._index[1]
+
     def mend_index(self, error: Exception) -> bool:
         """Throw the index away when a query failed because it is damaged; then `connect` builds a new one.
 
         DuckDB compares a block's checksum only when a query needs the block, so `connect` cannot know.
         """
+        self._index = None
         return index.discard_if_damaged(self.layout, error)
 
-    def _open(self) -> tuple[duckdb.DuckDBPyConnection, str, Scan]:
-        found = self.shards()
+    def _open(self, found: Scan) -> tuple[duckdb.DuckDBPyConnection, str, Scan]:
         warnings: list[str] = []
         try:
             con, state = index.open_index(self.layout, found, warnings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmark.store.schema import sql_columns
 from benchmark.store.selection import DONE_SQL, ORDER_SQL
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 
 _COLUMNS = sql_columns()
 _NAMES = ", ".join(_COLUMNS)
@@ -15,18 +15,25 @@ create table idx.meta (key varchar primary key, value varchar);
 create table idx.loaded (shard varchar primary key, cells bigint);
 create table idx.records (record bigint, shard varchar, {", ".join(map(" ".join, _COLUMNS.items()))});
 create table idx.final_values (record bigint, metric varchar, value double);
+create table idx.curve_ends (
+    record bigint, metric varchar, lowest double, highest double, last_value double, last_step bigint
+);
 create table idx.kept (record bigint, counts boolean);
 create table idx.recorded (record bigint, recording varchar);
 """
-"""Curves are not in the index: they are most of a store, and few questions need them (see `CURVES`)."""
+"""Of curves only the ends are in the index: curves are most of a store, and few questions need them (see `CURVES`)."""
 
-LOADED = (*_COLUMNS, "finals")
+LOADED = (*_COLUMNS, "finals", "curve")
 """Columns of a shard that go into the index."""
 
 LOAD = f"""
 insert into idx.records select record, shard, {_NAMES} from incoming;
 insert into idx.final_values
     select record, item.name, item.value from (select record, unnest(finals) as item from incoming);
+insert into idx.curve_ends
+    select record, point.name, min(point.value) filter (isfinite(point.value)),
+        max(point.value) filter (isfinite(point.value)), arg_max(point.value, point.step), max(point.step)
+    from (select record, unnest(curve) as point from incoming) group by record, point.name;
 """
 """Takes a registered table `incoming`: these columns with `record` (unique) and `shard`."""
 
@@ -60,7 +67,11 @@ create view cells as select {_ATTEMPT} from idx.records r join idx.kept k using 
 create view finals as
     select {_CELL}, f.metric, f.value, isfinite(f.value) as is_finite
     from idx.final_values f join idx.kept k using (record) join idx.records r using (record) where k.counts;
+create view curve_ends as
+    select {_CELL}, e.metric, e.lowest, e.highest, e.last_value, e.last_step
+    from idx.curve_ends e join idx.kept k using (record) join idx.records r using (record) where k.counts;
 """
+"""`lowest` and `highest` are of a curve's finite values, NULL without one."""
 
 
 def _of_recordings(column: str) -> str:
@@ -108,4 +119,4 @@ create table store_info (
 );
 """
 
-NAMES = ("cells", "attempts", "finals", "curves", "probes", "heat_maps", "runs", "store_info")
+NAMES = ("cells", "attempts", "finals", "curves", "curve_ends", "probes", "heat_maps", "runs", "store_info")

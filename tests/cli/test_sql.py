@@ -63,7 +63,7 @@ def test_no_query_shows_the_views_and_their_columns(bench):
 def test_a_wrong_query_shows_duckdb_s_message_and_the_views(bench):
     err = bench("select x from results", code=2).err
     assert "Table with name results does not exist" in err
-    assert "Views: cells, attempts, finals, curves, runs, store_info" in err
+    assert "Views: cells, attempts, finals, curves, curve_ends, probes, heat_maps, runs, store_info" in err
 
 
 @pytest.mark.parametrize(

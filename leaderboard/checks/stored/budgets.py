@@ -18,7 +18,7 @@ def cut_short(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     for _, group in evidence.groups():
         rows = [row for row in evidence.rows_of(group) if row.status == "finished"]
         short = [row for row in rows if row.steps_done < row.steps_planned]
-        ends = {row.cell_id: _last_step(evidence, row.cell_id) for row in rows}
+        ends = {row.cell_id: evidence.last_steps().get(row.cell_id, 0) for row in rows}  # 0 without a curve
         latest = max(ends.values(), default=0)
         stopped = [row for row in rows if row not in short and 0 < ends[row.cell_id] < latest]
         tally.ok(len(rows) - len(short) - len(stopped))
@@ -33,11 +33,6 @@ def cut_short(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
                 pattern="finished cells that were cut short",
                 basis=digest(sorted(r.finals.items()) for r in group.seeds),
             )
-
-
-def _last_step(evidence: StoreEvidence, cell_id: str) -> int:
-    """The last step of any of the cell's curves; 0 without one."""
-    return evidence.last_steps().get(cell_id, 0)
 
 
 @on_store("DB-BUDGET")
@@ -116,11 +111,10 @@ def declared(metric: Metric) -> Severity | None:
 
 def _is_best(evidence: StoreEvidence, group: Group, metric: Metric) -> bool:
     values = {r.cell_id: r.finals[metric.name] for r in group.seeds if r.seed in group.values(metric.name)}
-    curves = {cell_id: evidence.curves().get((cell_id, metric.name)) for cell_id in values}
     if len(values) < 3:
         return False
     for cell_id, value in values.items():
-        curve = curves[cell_id]
+        curve = evidence.curves(metric.name).get(cell_id)
         best = None if curve is None else curve.highest if metric.direction == "max" else curve.lowest
         if curve is None or best != value or curve.last == value:
             return False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ COLUMNS = (
     "cell_id", "attempt_id", "task", "initializer", "seed", "profile", "status", "counts", "steps_planned",
     "steps_done", "parameters", "execution", "device", "shard", "resolved", "provenance",
 )  # fmt: skip
+ENDS = "select cell_id, lowest, highest, last_value from curve_ends where metric = ?"
+LAST_STEPS = "select cell_id, max(last_step) from curve_ends group by cell_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,18 @@ class Row:
     device: str
     shard: str
     """File it lies in."""
-    resolved: Mapping[str, Any]
-    provenance: Mapping[str, Any]
+    resolved_text: str
+    provenance_text: str
+
+    @property
+    def resolved(self) -> Mapping[str, Any]:
+        """What the cell is."""
+        return _parsed(self.resolved_text)
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What it was made with."""
+        return _parsed(self.provenance_text)
 
     @property
     def done(self) -> bool:
@@ -64,7 +77,6 @@ class Curve:
     """Least finite value; None without one."""
     highest: float | None
     last: float
-    last_step: int
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,7 @@ class StoreEvidence:
     """Files with tables written by `bench leaderboard`."""
     threshold: float = 0.0
     """Threshold of the check that is run."""
-    shared: dict[str, Any] = field(default_factory=dict)
+    shared: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What is read at most once, whichever check asks first."""
 
     @cached_property
@@ -122,22 +134,18 @@ class StoreEvidence:
             records = self.store.records(several, every_attempt=True)
             return {(record.cell_id, record.attempt_id): record.finals for record in records}
 
-    def curves(self) -> dict[tuple[str, str], Curve]:
-        """(cell id, metric) → ends of its curve."""
-        if "curves" not in self.shared:
-            self.shared["curves"] = read_curves(self.store)
-        found: dict[tuple[str, str], Curve] = self.shared["curves"]
-        return found
+    def curves(self, metric: str) -> dict[str, Curve]:
+        """Cell id → ends of its curve of a metric."""
+        return self._once(metric, lambda: {id: Curve(*ends) for id, *ends in self.store.ask(ENDS, [metric])})
 
     def last_steps(self) -> dict[str, int]:
         """Cell id → last step of any of its curves."""
-        if "last steps" not in self.shared:
-            ends: dict[str, int] = {}
-            for (cell_id, _), curve in self.curves().items():
-                ends[cell_id] = max(ends.get(cell_id, 0), curve.last_step)
-            self.shared["last steps"] = ends
-        found: dict[str, int] = self.shared["last steps"]
-        return found
+        return self._once("", lambda: dict(self.store.ask(LAST_STEPS)))
+
+    def _once(self, key: str, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if key not in self.shared:
+            self.shared[key] = read()
+        return self.shared[key]
 
     def without(self, patterns: Sequence[str]) -> StoreEvidence:
         """The same without the tasks, initialisers, metrics and `task × initialiser` that match; `*`, `?` allowed."""
@@ -164,22 +172,11 @@ def read_evidence(
     exported: Sequence[Path] = (),
 ) -> StoreEvidence:
     """Read every attempt of the store. Raises StoreError."""
-    con = store.connect()
-    try:
-        found = con.execute(f"select {', '.join(COLUMNS)} from attempts order by attempt_id, cell_id").fetchall()
-    finally:
-        con.close()
-    rows = tuple(map(_row, found))
-    return StoreEvidence(grid, rows, store, experiment, tuple(plugins), tuple(exported))
+    found = store.ask(f"select {', '.join(COLUMNS)} from attempts order by attempt_id, cell_id")
+    return StoreEvidence(grid, tuple(starmap(Row, found)), store, experiment, tuple(plugins), tuple(exported))
 
 
-def _row(values: Sequence[Any]) -> Row:
-    columns = dict(zip(COLUMNS, values, strict=True))
-    parsed = {name: _parsed(columns[name]) for name in ("resolved", "provenance")}
-    return Row(**{**columns, **parsed})
-
-
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1 << 16)
 def _parsed(text: str) -> Mapping[str, Any]:
     value: Mapping[str, Any] = json.loads(text or "{}")
     return value
@@ -201,19 +198,6 @@ def read_finals(
                     values = {item["name"]: item["value"] for item in row["finals"]}
                     found[row["cell_id"], row["attempt_id"]] = values
     return found
-
-
-def read_curves(store: Store) -> dict[tuple[str, str], Curve]:
-    """Ends of every curve of the attempts that count."""
-    con = store.connect()
-    try:
-        rows = con.execute(
-            "select cell_id, metric, min(value) filter (isfinite(value)), max(value) filter (isfinite(value)), "
-            "arg_max(value, step), max(step) from curves group by cell_id, metric"
-        ).fetchall()
-    finally:
-        con.close()
-    return {(cell_id, metric): Curve(*ends) for cell_id, metric, *ends in rows}
 
 
 def ranked_metrics(task: TaskFacts) -> list[Metric]:

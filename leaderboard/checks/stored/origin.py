@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmark.identity import canonical_json
 from leaderboard.aggregate import Group
 from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
 from leaderboard.checks.registry import on_store
@@ -229,9 +229,11 @@ def drift(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     kinds: dict[tuple[str, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row.task in tasks:
-            kinds[row.task, ""][canonical_json(row.resolved.get("task"))].append(row)
+            kinds[row.task, ""][json.dumps(row.resolved.get("task"), sort_keys=True)].append(row)
             if row.initializer in names:
-                kinds[row.task, row.initializer][canonical_json(row.resolved.get("initializer"))].append(row)
+                kinds[row.task, row.initializer][json.dumps(row.resolved.get("initializer"), sort_keys=True)].append(
+                    row
+                )
     for (task, initializer), specs in kinds.items():
         if len(specs) == 1:
             tally.ok()
