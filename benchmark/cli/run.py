@@ -70,6 +70,9 @@ def execution_options() -> common.Option[Any]:
             help="How often the state of long training is kept, to go on from after a kill; 0: never.",
         ),
         click.option(
+            "--keep", type=click.Choice(["model"]), help="Write finished cells' weights into the store (safetensors)."
+        ),
+        click.option(
             "--retries", type=click.IntRange(min=0), default=2, show_default=True,
             help="How often a stack is handed out again because its worker was lost.",
         ),
@@ -112,6 +115,8 @@ def command(spec: str, store: Path, as_json: bool, dry_run: bool, retry_failed: 
     plan = make_plan(spec, results, say, options)
     todo = cells_to_train(plan, retry_failed)
     announce(plan, todo, say)
+    if options["keep"] == "model" and (lacking := without_model(plan, results.root)):
+        say.line(f"  {counted(lacking, 'reused cell')} without a model; --force trains them again, and keeps it")
     if dry_run:
         return say.end(ExitCode.COMPLETE, f"dry run; {counted(len(todo), 'cell')} would be trained")
     if not todo:
@@ -210,6 +215,13 @@ def make_plan(spec: str, store: Store, say: Speaker, options: dict[str, Any]) ->
     return plan
 
 
+def without_model(plan: Plan, store: Path) -> int:
+    """How many reused cells' weights were not kept."""
+    from benchmark.execution.models import path_of
+
+    return sum(not path_of(store, line.cell.id).is_file() for line in plan.with_action("reuse") if line.cell)
+
+
 def cells_to_train(plan: Plan, retry_failed: bool) -> list[Cell]:
     """Cells the plan says to run, each once."""
     lines = [line for line in plan.with_action("run") if retry_failed or line.before is None]
@@ -303,6 +315,7 @@ def make_settings(plan: Plan, store: Store, options: dict[str, Any]) -> Settings
         detach=options["detach"],
         purpose="forced" if options["force"] else "run",
         checkpoint_seconds=60 * options["checkpoint"] or None,
+        keep_models=options["keep"] == "model",
         plugins=plan.loaded.plugin_files,
         primary=primary_metrics(plan),
     )

@@ -72,7 +72,18 @@ def cells(prefix: str, store: Path) -> list[dict[str, Any]]:
 
     stored = Store(store)
     ids = [cell for cell in stored.counting() if cell.startswith(prefix)]
-    return [{"kind": "cell", "name": record.cell_id, **asdict(record)} for record in stored.records(ids)] if ids else []
+    return [
+        {"kind": "cell", "name": record.cell_id, **asdict(record), "models": models(store, record.cell_id)}
+        for record in (stored.records(ids) if ids else ())
+    ]
+
+
+def models(store: Path, cell_id: str) -> list[str]:
+    """Files with the cell's weights, and their moving average."""
+    from benchmark.execution.models import path_of
+
+    paths = [path_of(store, cell_id, averaged=averaged) for averaged in (False, True)]
+    return [str(path) for path in paths if path.is_file()]
 
 
 def show(one: dict[str, Any]) -> None:
@@ -118,6 +129,8 @@ def show_cell(one: dict[str, Any]) -> None:
     """A stored cell: what it is, how it ended, its numbers."""
     for key in ("task", "initializer", "seed", "profile", "status", "run_id", "attempt_id", "seconds", "execution"):
         click.echo(f"{key + ':':<12} {one[key]}")
+    for path in one["models"]:
+        click.echo(f"{'model:':<12} {path}")
     if one["error"]:
         click.echo(f"\n{one['error'].rstrip()}")
     if one["finals"]:

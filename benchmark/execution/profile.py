@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -31,6 +31,8 @@ class Execution(Parameters):
     """Seconds a cell may take."""
     checkpoint: float | None = None
     """Minutes between two checkpoints of long training; 0 without them."""
+    keep: Literal["model"] | None = None
+    """Write finished cells' weights into the store."""
     retries: int | None = None
     """How often a stack is handed out again because its worker was lost."""
     max_failures: int | None = None

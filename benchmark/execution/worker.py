@@ -20,6 +20,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -243,7 +244,14 @@ def train(request: Request, cells: Sequence[Cell], channel: Channel) -> Reply:
     kept = channel.checkpoints = checkpoints_of(job, store, cells, mode)
     with Beats(store, request, cells, channel.check, kept) as beats:
         try:
-            outcomes = train_stack(cells, mode=mode, device=job.device, progress=beats.note, checkpoints=kept)
+            outcomes = train_stack(
+                cells,
+                mode=mode,
+                device=job.device,
+                progress=beats.note,
+                checkpoints=kept,
+                keep=partial(keep_model, request) if job.keep_models else None,
+            )
         except HaltedError:
             return Reply(halted=True)
         channel.check()
@@ -254,6 +262,17 @@ def train(request: Request, cells: Sequence[Cell], channel: Channel) -> Reply:
         kept.discard()
         note = note or kept.note
     return Reply(ended=tuple(ended(record) for record in records), note=note)
+
+
+def keep_model(request: Request, cell_id: str, weights: Mapping[str, Any], averaged: Mapping[str, Any] | None) -> None:
+    """Write a finished cell's weights."""
+    from benchmark.execution.models import path_of, write_model
+
+    about = {"cell_id": cell_id, "attempt_id": request.attempt_id, "task": request.job.task}
+    store = Path(request.job.store)
+    write_model(path_of(store, cell_id), weights, about)
+    if averaged is not None:
+        write_model(path_of(store, cell_id, averaged=True), averaged, about)
 
 
 def checkpoints_of(job: Job, store: Store, cells: Sequence[Cell], mode: Mode) -> Checkpoints | None:

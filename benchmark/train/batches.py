@@ -89,7 +89,7 @@ class Batches:
                 noise(count)
         if generators is not None:
             for generator, state in zip(self._generators, generators, strict=True):
-                generator.set_state(state)
+                generator.set_state(state.clone())  # torch takes no part of a tensor
         self._ahead = None
         if self._gathers_ahead:
             data = [self._inputs, self._targets]

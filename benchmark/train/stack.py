@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pydantic import TypeAdapter
+from torch import Tensor
 
 from benchmark.cell import Cell
 from benchmark.errors import PluginError
@@ -64,6 +65,10 @@ class CellOutcome:
     """Mode, and size of the stack that was run, padding included."""
 
 
+Keep = Callable[[str, Mapping[str, Tensor], Mapping[str, Tensor] | None], None]
+"""`(cell id, weights, averaged weights)`."""
+
+
 def train_stack(
     cells: Sequence[Cell],
     *,
@@ -71,17 +76,18 @@ def train_stack(
     device: str = "cpu",
     progress: Callable[[Progress], None] | None = None,
     checkpoints: Checkpoints | None = None,
+    keep: Keep | None = None,
 ) -> list[CellOutcome]:
     """Train cells of one `stack_key` and return their outcomes in the given order.
 
     A cell whose model cannot be built or started is `failed` with its traceback and does not disturb the others.
     More cells than `mode.stack_size` are trained one stack after another. With `checkpoints` training goes on where it
-    was left. Raises ValueError for no cells or cells of more than one key, whatever the task raises in training or
-    evaluation (which concerns the whole stack), and HaltedError.
+    was left; `keep` is given the weights of finished cells. Raises ValueError for no cells or cells of more than one
+    key, whatever the task raises in training or evaluation (which concerns the whole stack), and HaltedError.
     """
     _require_one_key(cells)
     started = time.perf_counter()
-    way = Way(mode, device, progress or (lambda _: None), checkpoints)
+    way = Way(mode, device, progress or (lambda _: None), checkpoints, keep)
     way.report(Progress(0, 0, "building"))
     built, errors = build_all(cells, device)
     share = (time.perf_counter() - started) / len(cells)
@@ -113,6 +119,7 @@ class Way:
     device: str
     report: Callable[[Progress], None]
     checkpoints: Checkpoints | None
+    keep: Keep | None
 
 
 def _settled(part: list[Built], way: Way, done: int) -> dict[str, CellOutcome]:
@@ -178,5 +185,8 @@ def _train(part: list[Built], way: Way, done: int, *, own: bool = False) -> dict
         )
         for item, outcome in zip(part, result, strict=True)
     }
+    for row, (id, outcome) in enumerate(outcomes.items()):
+        if way.keep and outcome.status == "finished":
+            way.keep(id, trainer.weights(row), None if trainer.average is None else trainer.weights(row, averaged=True))
     ended.update(outcomes)
     return outcomes

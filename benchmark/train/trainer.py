@@ -181,6 +181,16 @@ class Trainer:
             _note_losses(trajectories, losses, start)
             tell(start, self.total_steps, "training", {})
 
+    def weights(self, row: int, *, averaged: bool = False) -> dict[str, Tensor]:
+        """The state of a cell's module, as `load_state_dict` takes it, or of its averaged parameters."""
+        parameters = self.average if averaged and self.average is not None else self.parameters
+        own = zip(self.buffers.names, self.buffers.tensors, self.buffers.stacked, strict=True)
+        values = {name: tensor[row] if stacked else tensor for name, tensor, stacked in own}
+        values |= self.layout.split(parameters[row])
+        model = self.source.model
+        first = {id(parameter): name for name, parameter in model.named_parameters()}  # of those that are tied
+        return {name: values[first.get(id(one), name)] for name, one in model.state_dict(keep_vars=True).items()}
+
     def _tensors(self) -> dict[str, Tensor]:
         """Everything that a step changes."""
         average = {} if self.average is None else {"average": self.average}
