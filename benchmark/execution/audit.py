@@ -143,6 +143,7 @@ def cell_text(record: CellRecord) -> str:
             "task": record.task,
             "initializer": record.initializer,
             "resolved": record.resolved,
+            "probes": [],  # they change no number
         }
     )
 
