@@ -31,6 +31,8 @@ class Probe(Parameters, ABC):
     """Name under which the class is registered; set by the decorator."""
     version: ClassVar[int] = 1
     """Raised whenever the same parameters measure something else; cells are then recorded again."""
+    looks_inside: ClassVar[bool] = True
+    """Whether it looks at attention or gradients, which bounds the examples of a large model; False: outputs alone."""
 
     steps: tuple[Annotated[int, Field(ge=0)], ...] = (0, 1, 2, 5, 10, 20, 50, 100)
     """Optimiser steps after which it measures; 0 is the start."""

@@ -81,3 +81,48 @@ def content(layer: Layer) -> dict[str, Tensor]:
         "content": norm(scores - scores.mean(0)).mean(0),
         "content_share": ratio(own, flat.square().sum(dim=(0, -2, -1))),
     }
+
+
+def kept(now: Layer, start: Layer, entries: Tensor, least_excess: float) -> dict[str, Tensor]:
+    """How much of the open `entries`, bool (H, N, N), is left."""
+    allowed = now.allowed
+    count = entries.sum(-1).double()
+    rows = (count > 0) & (count < allowed.sum(-1))  # R, (H, N)
+    uniform = over(count / allowed.sum(-1), rows)
+    mass, first = (over((layer.probabilities * entries).sum(-1), rows).mean(0) for layer in (now, start))
+    target = entries / count.clamp_min(1).unsqueeze(-1)
+    closed = rows.unsqueeze(-1) & allowed & ~entries
+    opened = rows.unsqueeze(-1) & entries
+    values = {"contrast": centred(now.bias, allowed), "contrast_logits": mean_logits(now)}
+    return {
+        "mass": mass,
+        "retention": torch.where(first - uniform < least_excess, math.nan, (mass - uniform) / (first - uniform)),
+        "distance": over(total_variation(now.probabilities, target), rows).mean(0),
+        **{name: over(of, opened, 2) - over(of, closed, 2) for name, of in values.items()},
+    }
+
+
+def over(values: Tensor, chosen: Tensor, dimensions: int = 1) -> Tensor:
+    """Mean over the chosen entries of the last dimensions; NaN where there are none."""
+    last = tuple(range(-dimensions, 0))
+    return torch.where(chosen, values, 0.0).sum(last) / chosen.sum(last)
+
+
+def rms(values: Tensor) -> Tensor:
+    """Root mean square of all but the first dimension."""
+    return values.double().flatten(1).square().mean(1).sqrt()
+
+
+def by_head(values: Tensor, heads: int) -> Tensor:
+    """(H, ...) from the rows of a weight (H·d, D), or a prior slot as it is."""
+    return values.reshape(heads, -1, *values.shape[1:]) if values.dim() == 2 else values
+
+
+def moved(now: Layer, before: Layer) -> dict[str, Tensor]:
+    """How far one step took bias, mean logits and attention."""
+    flat = (centred(layer.bias, layer.allowed) for layer in (now, before))
+    return {
+        "bias_update": norm(next(flat) - next(flat)),
+        "logit_update": norm(mean_logits(now) - mean_logits(before)),
+        "attention_update": total_variation(now.probabilities, before.probabilities).mean(dim=(0, 2)),
+    }

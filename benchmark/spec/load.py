@@ -108,11 +108,17 @@ def load_experiment(
     probes = resolver.probes(root)
     if problems or experiment is None:
         raise InvalidSpecError(problems)
-    notices = (*([notice] if notice else ()), *resolver.notices)
+    notices = (*([notice] if notice else ()), *resolver.notices, *unrecorded(probes, tasks))
     return LoadedExperiment(
         experiment, used, chosen_seeds(seeds, experiment), tasks, initializers, probes, registry,
         path, source.text, source.sha256, notices,
     )  # fmt: skip
+
+
+def unrecorded(probes: Sequence[Probe], tasks: Sequence[ResolvedTask]) -> list[str]:
+    """Which probes do not measure on which tasks, and why."""
+    asked = [(p, t.name, p.unsupported(t.task)) for p in probes for t in tasks if t.task is not None]
+    return [f"probe '{probe.family}' leaves {name} out: {reason}" for probe, name, reason in asked if reason]
 
 
 def chosen_seeds(seeds: Sequence[int] | int | None, experiment: Experiment) -> tuple[int, ...]:

@@ -13,6 +13,9 @@ from torch import Tensor, nn
 from benchmark.cell import Cell
 from benchmark.nn.attention import Attention, attentions
 
+CHUNK = 1024
+"""Examples of one forward pass when only the outputs are asked for."""
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -71,29 +74,25 @@ class Look:
         return model.to(self.inputs.device).eval()
 
     @cached_property
-    def _seen(self) -> tuple[Tensor, tuple[Layer, ...]]:
+    def outputs(self) -> Tensor:
+        """Of the model, (B, ...)."""
+        with torch.no_grad():
+            return torch.cat([self.model(part) for part in torch.split(self.inputs, CHUNK)])
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """Every `benchmark.nn.attention.Attention` of the model, first layer first."""
         caught: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
         found = attentions(self.model)
         with torch.no_grad():
             for attention in found:
                 vars(attention)["probabilities"] = partial(_catching, attention, caught)
             try:
-                outputs = self.model(self.inputs)
+                self.model(self.inputs)
             finally:
                 for attention in found:
                     del vars(attention)["probabilities"]
-        layers = (Layer(one, *caught[id(one)]) for one in found if id(one) in caught)
-        return outputs, tuple(layers)
-
-    @property
-    def outputs(self) -> Tensor:
-        """Of the model, (B, ...)."""
-        return self._seen[0]
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        """Every `benchmark.nn.attention.Attention` of the model, first layer first."""
-        return self._seen[1]
+        return tuple(Layer(one, *caught[id(one)]) for one in found if id(one) in caught)
 
     @cached_property
     def gradient(self) -> dict[str, Tensor]:

@@ -59,7 +59,7 @@ class Recorder:
         self._total = total_steps
         self._due = {probe.key: probe.due(total_steps, every) for item in part for probe in item.cell.probes}
         self._steps = frozenset().union(*self._due.values())
-        self._examples: dict[tuple[Any, int], Examples] = {}
+        self._examples: dict[tuple[Any, ...], Examples] = {}
         for item, found in zip(part, recorded, strict=True):
             for probe in item.cell.probes:
                 found.about.setdefault(probe.key, {**probe.described(), "seconds": 0.0})
@@ -134,9 +134,9 @@ class Recorder:
         parameters: Tensor, state: OptimizerState, before: Tensor | None,
     ) -> Moment:  # fmt: skip
         """What a probe sees of the i-th cell; probes that ask for equally many examples share it."""
-        if probe.examples in made:
-            return made[probe.examples]
-        item, examples = self._part[i], self._examples_of(i, probe.examples)
+        item, examples = self._part[i], self._examples_of(i, probe)
+        if (size := len(examples)) in made:
+            return made[size]
         inputs, targets = examples.inputs.to(parameters.device), examples.targets.to(parameters.device)
         own = {
             name: value[i] if stacked else value
@@ -150,21 +150,21 @@ class Recorder:
 
         start = Look(item.cell, item.model, {}, inputs, targets)
         now = at(parameters[i].clone()) if step else start
-        made[probe.examples] = Moment(
+        made[size] = Moment(
             step, now, start, None if before is None else at(before[i]),
             {name: self._layout.split(getattr(state, name)[i]) for name in ("first", "second")},
         )  # fmt: skip
-        return made[probe.examples]
+        return made[size]
 
-    def _examples_of(self, i: int, wanted: int) -> Examples:
+    def _examples_of(self, i: int, probe: Probe) -> Examples:
         """The same examples for all cells that share an evaluation set, whatever their seed."""
         cell, model = self._part[i].cell, self._part[i].model
-        key = (cell.task.training_key(cell.seed), wanted)
+        key = (cell.task.training_key(cell.seed), probe.examples, probe.looks_inside)
         if key not in self._examples:
             whole = examples_of(cell, "curve")
-            fitting = LOOK_BYTES // max(1, bytes_per_example(model))
+            fitting = LOOK_BYTES // max(1, bytes_per_example(model)) if probe.looks_inside else probe.examples
             order = torch.randperm(len(whole), generator=torch.Generator().manual_seed(stream(0, "probe")))
-            chosen = order[: max(1, min(wanted, fitting))].sort().values
+            chosen = order[: max(1, min(probe.examples, fitting))].sort().values
             self._examples[key] = Examples(whole.inputs[chosen], whole.targets[chosen])
         return self._examples[key]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,9 @@ from benchmark.identity import stream
 from benchmark.nn.attention import attentions
 from benchmark.train.batches import Batches, examples_of
 from benchmark.train.build import build
+from benchmark.train.mode import Mode
+from benchmark.train.stack import train_stack
+from initializers.default import Default
 from initializers.mask import Mask
 from tasks.boolean import Boolean
 
@@ -26,7 +31,7 @@ def task(optimizer=None, cls_token=False, steps=10, causal=False):
             "layers": 2, "heads": 2, "dim": 8, "head_dim": 4, "mlp_dim": 8, "pooling": "mean", "cls_token": cls_token,
             "causal": causal,
         },
-        interaction={"name": "parity_pair_block", "groups": [[0, 1]]},
+        interaction={"name": "parity_pair_block", "groups": [[1, 3]] if causal else [[0, 1]]},
         monomials=[[0], [0, 1]],
     )  # fmt: skip
 
@@ -52,8 +57,26 @@ class Plain:
         self.step = 0
 
     def _optimizer(self, of):
-        kind = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[of.name]
-        return kind(self.model.parameters(), lr=of.learning_rate, weight_decay=of.weight_decay)
+        common = {"lr": of.learning_rate, "weight_decay": of.weight_decay}
+        if of.name == "sgd":
+            return torch.optim.SGD(self.model.parameters(), **common)
+        return torch.optim.Adam(self.model.parameters(), eps=of.epsilon, **common)
+
+    def look(self):
+        """Everything a probe may measure now, as numpy arrays."""
+        parameters = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+        self.model.eval()
+        outputs = self.model(self.inputs)
+        gradients = torch.autograd.grad(self.cell.task.loss(outputs, self.targets), list(self.model.parameters()))
+        self.model.train()
+        state = {n: self.optimizer.state.get(p, {}) for n, p in self.model.named_parameters()}
+        return {
+            "layers": self.seen(),
+            "parameters": numpy_of(parameters),
+            "gradient": numpy_of(dict(zip(parameters, gradients, strict=True))),
+            "second": numpy_of({n: one["exp_avg_sq"] for n, one in state.items() if "exp_avg_sq" in one}),
+            "outputs": outputs.detach().double().numpy(),
+        }
 
     def advance(self):
         (x,), (y,) = (tensor[:, 0] for tensor in self.batches.take(1))
@@ -77,6 +100,36 @@ class Plain:
         for hook in hooks:
             hook.remove()
         return [attend(one, inputs[one].astype(np.float64)) for one in attentions(self.model)]
+
+
+def numpy_of(tensors):
+    return {name: tensor.detach().double().numpy() for name, tensor in tensors.items()}
+
+
+def hold(probe, cells, mode, by_hand):
+    """Hold what a probe recorded of these cells to `by_hand(now, start, before, step, plain)`, which gives
+    (metric, layer, head) → value of a plain training; returns what was found of the last cell."""
+    for of, outcome in zip(cells, train_stack(cells, mode=Mode.parse(mode)), strict=True):
+        plain = Plain(of, probe.examples)
+        if isinstance(of.initializer, Default):  # its slot is not trained
+            trained = [p for n, p in plain.model.named_parameters() if not n.endswith(".prior")]
+            plain.optimizer.param_groups[0]["params"] = trained
+        expected, start, before = {}, plain.look(), None
+        for step in range(11):
+            now = plain.look()
+            if step in (0, 1, 2, 5, 10):
+                found = by_hand(now, start, before, step, plain)
+                expected |= {(*key, step): value for key, value in found.items() if not math.isnan(value)}
+            before = now
+            plain.advance()
+        points = [p for p in outcome.recorded.points if p.metric != "half_life"]
+        single = {(p.metric, p.layer, p.head, p.step): p.value for p in points if p.head is not None or p.layer is None}
+        means = {key for key in single if key[2] is None and key not in expected}
+        found = {key: value for key, value in single.items() if key not in means}
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            assert found[key] == pytest.approx(value, rel=1e-5, abs=1e-5), key
+    return found
 
 
 def attend(attention, x):
@@ -109,7 +162,7 @@ def small():
         pass
 
     space = Namespace()
-    space.task, space.cell, space.Plain = task, cell, Plain
+    space.task, space.cell, space.hold = task, cell, hold
     return space
 
 

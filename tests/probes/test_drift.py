@@ -138,26 +138,16 @@ def by_hand(now, start):
     ],
 )
 def test_a_training_agrees_with_the_plain_reimplementation(small, mode, optimizer, options):
-    probe = Drift(steps=(0, 1, 2), examples=20)
     task = small.task(optimizer, **options)
-    cells = [small.cell([probe], seed, start, task) for seed in (0, 1) for start in (Mask(open=2, close=-2), Default())]
-    for cell, outcome in zip(cells, train_stack(cells, mode=Mode.parse(mode)), strict=True):
-        plain = small.Plain(cell, examples=20)
-        if isinstance(cell.initializer, Default):  # its slot is not trained
-            plain.optimizer.param_groups[0]["params"] = [
-                p for n, p in plain.model.named_parameters() if not n.endswith(".prior")
-            ]
-        start, expected = plain.seen(), {}
-        for step in range(11):
-            if step in (0, 1, 2, 5, 10):
-                for layer, pair in enumerate(zip(plain.seen(), start, strict=True)):
-                    expected |= {(m, layer, head, step): value for (m, head), value in by_hand(*pair).items()}
-            plain.advance()
-        found = {(p.metric, p.layer, p.head, p.step): p.value for p in outcome.recorded.points if p.head is not None}
-        assert found.keys() == expected.keys()
-        for key, value in expected.items():
-            assert found[key] == pytest.approx(value, rel=1e-5, abs=1e-5), key
-        assert max(value for (m, *_, step), value in found.items() if m == "attention_tv" and step == 10) > 1e-3
+    starts = (Default(), Mask(open=2, close=-2))
+    cells = [small.cell([probe := Drift(examples=20)], seed, start, task) for seed in (0, 1) for start in starts]
+
+    def expected(now, start, before, step, plain):
+        pairs = enumerate(zip(now["layers"], start["layers"], strict=True))
+        return {(m, layer, head): value for layer, pair in pairs for (m, head), value in by_hand(*pair).items()}
+
+    found = small.hold(probe, cells, mode, expected)
+    assert max(value for (metric, *_, step), value in found.items() if (metric, step) == ("attention_tv", 10)) > 1e-3
 
 
 def test_means_are_those_of_the_heads(small):
