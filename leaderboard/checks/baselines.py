@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
-from leaderboard.checks.evidence import Evidence, Number, fold, key_of, relate
+from leaderboard.checks.borne import Score, gathered
+from leaderboard.checks.evidence import Evidence, Number, fold, relate
 from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import Interval, Reported, exactly, parse
 from leaderboard.checks.pairs import are_apart
@@ -106,9 +106,8 @@ class Judgement:
     entry: Entry
     choice: Choice
     mode: Mode
-    agreeing: int
+    score: Score
     """Other differences of the pool that the reading explains."""
-    tried: int
     holds: bool
     """Whether this one is explained too."""
     sure: bool
@@ -120,14 +119,14 @@ class Judgement:
         return self.entry.choices[self.choice]
 
     def __str__(self) -> str:
-        return f"{self.agreeing} of {self.tried} other differences are to {self.choice}, {self.mode}"
+        return f"{self.score.agreeing} of {self.score.tried} other differences are to {self.choice}, {self.mode}"
 
     @property
     def weight(self) -> tuple[bool, bool, int, bool, int]:
         """The source's own rule first, then the one with the most witnesses, then the way that is printed."""
         says = self.entry.says(self.choice)
         as_printed = self.mode.relative == self.entry.stated.relative
-        return self.sure and says, says, self.agreeing, as_printed, self.mode.sign
+        return self.sure and says, says, self.score.agreeing, as_printed, self.mode.sign
 
 
 # --- whether one number is the difference of two others; in whole numbers ---------------------------------------------
@@ -204,7 +203,7 @@ def survey(evidence: Evidence) -> dict[tuple[Number, Delta], Judgement]:
     def pool(entry: Entry) -> tuple[str, str, bool]:
         shared = entry.stated.relative or entry.stated.inferred
         where = entry.number.claim.where
-        return where.table, "" if shared else fold(entry.number.scope.metric), entry.stated.relative
+        return where.table, "" if shared else entry.number.metric, entry.stated.relative
 
     found = (judgement for same in gathered(entries, pool) for judgement in _judged(evidence, same))
     return {(judgement.entry.number, judgement.entry.stated): judgement for judgement in found}
@@ -230,18 +229,16 @@ class Group:
             if choice not in entry.choices:
                 continue
             holds = (choice, mode) in entry.fits
-            agreeing, tried = count - holds, self.tried[choice] - 1
             says, definite = entry.says(choice), entry.is_definite(choice)
             few, many = (2, 2) if says else self.tries
-            likely = is_borne_out(agreeing, tried, self.chance, few, LIKELY)
-            said = self.whole and says and agreeing > 1 and agreeing * 2 > tried
+            score = Score(count - holds, self.tried[choice] - 1, self.chance, many)
+            likely = replace(score, hypotheses=few).is_likely
+            said = self.whole and says and score.agreeing > 1 and score.agreeing * 2 > score.tried
             alone = not entry.fits and says and (definite or entry.choices[choice].claim.underline is True)
-            if likely or said or (self.whole and alone and agreeing == tried == 1):
+            if likely or said or (self.whole and alone and score.agreeing == score.tried == 1):
                 doubt = choice.rule in DOUBTFUL or (entry.stated.inferred and not (says and definite))
-                sure = not doubt and (
-                    (says and definite and likely) or is_borne_out(agreeing, tried, self.chance, many)
-                )
-                yield Judgement(entry, choice, mode, agreeing, tried, holds, sure)
+                sure = not doubt and ((says and definite and likely) or score.is_borne_out())
+                yield Judgement(entry, choice, mode, score, holds, sure)
 
 
 def _chance(entry: Entry) -> float:
@@ -285,25 +282,23 @@ class Column:
     """The numbers that compete with one: of its column, or of its row where methods are columns, in printed order."""
 
     def __init__(self, evidence: Evidence, number: Number) -> None:
-        scope, where = number.scope, number.claim.where
-        rivals = evidence.rivals[(where.table, fold(scope.task), fold(scope.metric))]
-        rivals = [n for n in rivals if n is number or fold(n.scope.split) == fold(scope.split)]
-        axes = ([n for n in rivals if getattr(n.claim.where, a) == getattr(where, a)] for a in ("column", "row"))
-        self.numbers = next((line for line in axes if len(line) > 1), rivals)
+        found = [n for n in evidence.like(number, *RIVALS) if n.split == number.split]
+        axes = ([n for n in found if getattr(n, axis) == getattr(number, axis)] for axis in ("column", "row"))
+        self.numbers = next((line for line in axes if len(line) > 1), found)
         self.places = {n: place for place, n in enumerate(self.numbers)}
         self.named: dict[str, list[Number]] = defaultdict(list)
         for n in self.numbers:
-            self.named[fold(n.scope.method)].append(n)
+            self.named[n.method].append(n)
 
     def others(self, number: Number) -> list[Number]:
         """Those of another method, in printed order."""
-        mine = fold(number.scope.method)
+        mine = number.method
         found = (n for name, same in self.named.items() if name and name != mine for n in same)
         return sorted(found, key=self.places.__getitem__)
 
     def called(self, number: Number, name: str) -> Number | None:
         """The row of that name: of the number's own group, else the nearest before it, else the first."""
-        found = self.named.get(name, []) if name != fold(number.scope.method) else []
+        found = self.named.get(name, []) if name != number.method else []
         own = [n for n in found if not relate(n.scope, number.scope).differ]
         before = [n for n in found if self.places[n] < self.places[number]]
         return next(iter([*own, *before[::-1], *found]), None)
@@ -325,7 +320,7 @@ class Column:
         rivals = group or others
         plain = [n for n in rivals if not n.claim.differences] or rivals
         if plain:
-            highest, lowest = (pick(plain, key=lambda n: n.reported.value) for pick in (max, min))
+            highest, lowest = (pick(plain, key=lambda n: n.value) for pick in (max, min))
             way = direction_of(number.claim)[0]
             best = highest if way == "max" else lowest
             known = [(Choice("highest"), highest), (Choice("lowest"), lowest)]
@@ -341,7 +336,7 @@ def _choose(evidence: Evidence, pool: list[Entry]) -> None:
     nominated: Counter[str] = Counter()
     for place, entry in enumerate(pool):
         number, scope = entry.number, entry.number.scope
-        key = (number.claim.where.column, fold(scope.task), fold(scope.split))
+        key = (number.column, fold(scope.task), fold(scope.split))
         if key not in known or number not in known[key].places:
             known[key] = Column(evidence, number)
         column = known[key]
@@ -351,8 +346,8 @@ def _choose(evidence: Evidence, pool: list[Entry]) -> None:
         entry.choices.update(column.by_rule(number))
         if place < SAMPLE:
             fitting = (n for n in column.others(number) if _explains(entry, n))
-            nominated.update({fold(n.scope.method) for n in fitting})
-    mixed = len({fold(entry.number.scope.metric) for entry in pool}) > 1
+            nominated.update({n.method for n in fitting})
+    mixed = len({entry.number.metric for entry in pool}) > 1
     for entry, column in zip(pool, columns, strict=True):
         for name, _ in nominated.most_common(SAMPLE):
             if base := column.called(entry.number, name):
@@ -373,34 +368,32 @@ def _explains(entry: Entry, base: Number) -> list[Mode]:
 
 def named_rows(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
     """Numbers of the baseline that a difference names, those of the same table if there are any."""
-    key = key_of(number.scope)
-    if key is None:
+    if not (number.task and number.metric and number.method):
         return _only_named(evidence, number, stated)
-    wanted = (fold(stated.task) or key[0], key[1], fold(stated.baseline) or key[2])
+    wanted = (fold(stated.task) or number.task, number.metric, fold(stated.baseline) or number.method)
     found = [n for n in evidence.by_key.get(wanted, ()) if n is not number and not relate(n.scope, number.scope).differ]
-    same = [n for n in found if n.claim.where.table == number.claim.where.table]
+    same = [n for n in found if n.table == number.table]
     return same or [n for n in found if not are_apart(evidence, n, number)]
 
 
 def _only_named(evidence: Evidence, number: Number, stated: Delta) -> list[Number]:
     """Where the table does not say its task: the one row of the column, or number of the row, that has the name."""
-    scope, where, named = number.scope, number.claim.where, fold(stated.baseline)
+    named, ways = fold(stated.baseline), []
     if stated.task is not None:
-        wanted = fold(stated.task), named or fold(scope.method)
-        row = [n for n in evidence.row_of(number) if n is not number]
-        found = [n for n in row if (fold(n.scope.task), fold(n.scope.method)) == wanted]
-        found = [n for n in found if fold(n.scope.metric) == fold(scope.metric) and not relate(n.scope, scope).differ]
-        return found if len(found) == 1 else []
-    if not named:
-        return []
-    found = [n for n in rivals(evidence, number) if fold(n.scope.method) == named]
-    group = [n for n in found if not relate(n.scope, scope).differ]
-    column = [n for n in group if n.claim.where.column == where.column]
-    return next((rows for rows in (found, group, column) if len(rows) == 1), [])
+        wanted = fold(stated.task), number.metric, named or number.method
+        row = [n for n in evidence.row_of(number) if n is not number and (n.task, n.metric, n.method) == wanted]
+        ways = [[n for n in row if not relate(n.scope, number.scope).differ]]
+    elif named:
+        found = [n for n in rivals(evidence, number) if n.method == named]
+        group = [n for n in found if not relate(n.scope, number.scope).differ]
+        ways = [found, group, [n for n in group if n.column == number.column]]
+    return next((rows for rows in ways if len(rows) == 1), [])
+
+
+RIVALS = ("table", "task", "metric")
+"""What numbers share that a difference may compare."""
 
 
 def rivals(evidence: Evidence, number: Number) -> list[Number]:
     """Numbers of the same table, task and metric."""
-    scope = number.scope
-    found = evidence.rivals[(number.claim.where.table, fold(scope.task), fold(scope.metric))]
-    return [n for n in found if n is not number]
+    return [n for n in evidence.like(number, *RIVALS) if n is not number]

@@ -9,8 +9,10 @@ breaks such a reading is an error; one that is no accident in nineteen of twenty
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import comb
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 LIMIT = 1e-3
 """Probability of an accident below which a reading is borne out."""
@@ -22,21 +24,53 @@ SHARE = 0.75
 T = TypeVar("T")
 
 
-def is_borne_out(agreeing: int, tried: int, chance: float, hypotheses: int = 1, limit: float = LIMIT) -> bool:
-    """Whether `agreeing` of `tried` numbers, each of which would agree with probability `chance`, are no accident."""
-    if agreeing < 1 or agreeing < SHARE * tried:
-        return False
-    return hypotheses * comb(tried, agreeing) * min(chance, 1.0) ** agreeing <= limit
+@dataclass(frozen=True)
+class Score:
+    """How many of the numbers that a reading is about it explains."""
+
+    agreeing: int
+    tried: int
+    chance: float
+    """Probability that one of them would be explained by accident."""
+    hypotheses: int = 1
+    """Readings that were tried."""
+
+    def is_borne_out(self, limit: float = LIMIT) -> bool:
+        """Whether so many are no accident."""
+        if self.agreeing < 1 or self.agreeing < SHARE * self.tried:
+            return False
+        accidents = comb(self.tried, self.agreeing) * min(self.chance, 1.0) ** self.agreeing
+        return self.hypotheses * accidents <= limit
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether so many are hardly an accident."""
+        return self.is_borne_out(LIKELY)
 
 
-def support(hits: Sequence[bool], chances: Sequence[float], hypotheses: int = 1) -> list[bool]:
-    """For each number whether the others bear out the reading that is held against it."""
-    total, size = sum(hits), len(hits)
-    if size < 2:
-        return [False] * size
-    mean = sum(chances) / size
-    answers = {hit: is_borne_out(total - hit, size - 1, mean, hypotheses) for hit in (True, False)}
-    return [answers[hit] for hit in hits]
+@dataclass(frozen=True)
+class Hypothesis(Generic[T]):
+    """A reading of some numbers of a table, and which of them it explains."""
+
+    reading: T
+    hits: Sequence[bool]
+    chance: float
+    hypotheses: int = 1
+
+    @cached_property
+    def agreeing(self) -> int:
+        """Numbers explained."""
+        return sum(self.hits)
+
+    def others(self, hit: bool) -> Score:
+        """What the other numbers say to one that is, or is not, explained."""
+        return Score(self.agreeing - hit, len(self.hits) - 1, self.chance, self.hypotheses)
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether they bear it out against the odd one, if there is one."""
+        tried = len(self.hits) - (self.agreeing < len(self.hits))
+        return Score(self.agreeing, tried, self.chance, self.hypotheses).is_likely
 
 
 def gathered(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, TypeVar
 
+from leaderboard.checks.finding import Cell, cell
 from leaderboard.checks.measures import group_of, role_of
 from leaderboard.checks.numbers import Interval, Reported, parse
 from leaderboard.claims.model import Claim, ClaimSet, Rounding, Scope
@@ -17,29 +19,42 @@ T = TypeVar("T")
 Key = tuple[str, str, str]
 """Task, metric and method, folded to lower case."""
 
+HEADING = ("table", "column", "metric")
+"""What the numbers under one heading share."""
 OTHER_FIELDS = ("split", "model", "budget", "subset", "setting", "aggregation")
 """Fields of the scope beyond the key that may tell two numbers apart."""
 
 
-@dataclass(slots=True, eq=False)
 class Number:
-    """A claim whose printed text is a number."""
+    """A claim whose printed text is a number, its place, and what it measures (folded to lower case)."""
 
-    claim: Claim
-    reported: Reported
+    __slots__ = ("claim", "column", "method", "metric", "reported", "row", "scope", "split", "table", "task")
+
+    def __init__(self, claim: Claim, reported: Reported) -> None:
+        self.claim, self.reported, self.scope = claim, reported, claim.scope
+        self.table, self.row, self.column = claim.where.table, claim.where.row, claim.where.column
+        scope = claim.scope
+        self.task, self.metric = fold(scope.task), fold(scope.metric)
+        self.method, self.split = fold(scope.method), fold(scope.split)
 
     @property
-    def scope(self) -> Scope:
-        """What it measures."""
-        return self.claim.scope
+    def text(self) -> str:
+        """As printed."""
+        return self.reported.text
+
+    @property
+    def value(self) -> Fraction:
+        """The number as it stands."""
+        return self.reported.value
+
+    @property
+    def cell(self) -> Cell:
+        """Where it stands."""
+        return cell(self.claim)
 
     def interval(self, policy: Rounding | None = None) -> Interval:
         """Every value that prints like this."""
         return self.reported.interval(policy)
-
-    def fraction(self, policy: Rounding | None = None) -> Interval:
-        """The interval with percent turned into a fraction of one."""
-        return self.interval(policy).scale(Fraction(1, 100)) if self.claim.unit == "percent" else self.interval(policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +77,6 @@ class Evidence:
         self.numbers: list[Number] = []
         self.unreadable: list[Claim] = []
         self._known: dict[Any, Any] = {}
-        self._digits: dict[tuple[str, str, str], dict[tuple[int, int], list[Number]]] = {}
         self._roles: dict[tuple[str | None, str | None], str] = {}
         for claim in claims.claims:
             reported = parse(claim.printed, claim.rounding)
@@ -71,26 +85,34 @@ class Evidence:
             else:
                 self.numbers.append(Number(claim, reported))
 
+    def by(self, *fields: str) -> dict[Any, list[Number]]:
+        """The numbers by what they share: a field's value, or the tuple of several."""
+        if fields not in self._known:
+            key, index = attrgetter(*fields), defaultdict(list)
+            for number in self.numbers:
+                index[key(number)].append(number)
+            self._known[fields] = index
+        found: dict[Any, list[Number]] = self._known[fields]
+        return found
+
+    def like(self, number: Number, *fields: str) -> list[Number]:
+        """The numbers that share these fields with a number, itself included."""
+        return self.by(*fields)[attrgetter(*fields)(number)]
+
     @cached_property
     def by_key(self) -> dict[Key, list[Number]]:
         """Numbers that state task, metric and method."""
-        index: dict[Key, list[Number]] = defaultdict(list)
-        for number in self.numbers:
-            if (key := key_of(number.scope)) is not None:
-                index[key].append(number)
-        return index
+        return {key: same for key, same in self.by("task", "metric", "method").items() if all(key)}
 
     @cached_property
     def columns(self) -> dict[tuple[str, ...], list[Number]]:
         """Numbers that compete: one table, one task and metric, everything but the method the same."""
         index: dict[tuple[str, ...], list[Number]] = defaultdict(list)
-        for number in self.numbers:
-            scope, where = number.scope, number.claim.where
-            if scope.method is None:
-                continue
-            fields = [scope.task, scope.metric, *(getattr(scope, name) for name in OTHER_FIELDS)]
-            unnamed = where.column if scope.task is None or scope.metric is None else ""
-            index[(where.table, unnamed, *(fold(field) for field in fields))].append(number)
+        for n in self.numbers:
+            if n.scope.method is not None:
+                unnamed = n.column if n.scope.task is None or n.scope.metric is None else ""
+                others = (fold(getattr(n.scope, name)) for name in OTHER_FIELDS)
+                index[(n.table, unnamed, n.task, n.metric, *others)].append(n)
         return index
 
     @cached_property
@@ -102,58 +124,15 @@ class Evidence:
         return index
 
     @cached_property
-    def by_table(self) -> dict[str, list[Number]]:
-        """Numbers of one table."""
-        index: dict[str, list[Number]] = defaultdict(list)
-        for number in self.numbers:
-            index[number.claim.where.table].append(number)
-        return index
-
-    @cached_property
-    def by_row(self) -> dict[tuple[str, str], list[Number]]:
-        """Numbers of one row: table and row heading."""
-        index: dict[tuple[str, str], list[Number]] = defaultdict(list)
-        for number in self.numbers:
-            index[(number.claim.where.table, number.claim.where.row)].append(number)
-        return index
-
-    @cached_property
-    def by_method(self) -> dict[tuple[str, str, str], list[Number]]:
-        """Numbers of one method: table, metric and method."""
-        index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
-        for number in self.numbers:
-            scope = number.scope
-            index[(number.claim.where.table, fold(scope.metric), fold(scope.method))].append(number)
-        return index
-
-    @cached_property
-    def rivals(self) -> dict[tuple[str, str, str], list[Number]]:
-        """Numbers that a printed difference may compare: table, task and metric."""
-        index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
-        for number in self.numbers:
-            scope = number.scope
-            index[(number.claim.where.table, fold(scope.task), fold(scope.metric))].append(number)
-        return index
-
-    @cached_property
-    def by_cell(self) -> dict[tuple[str, str, str], list[Number]]:
-        """Numbers under one heading: table, column and metric."""
-        index: dict[tuple[str, str, str], list[Number]] = defaultdict(list)
-        for number in self.numbers:
-            where = number.claim.where
-            index[(where.table, where.column, fold(number.scope.metric))].append(number)
-        return index
-
-    @cached_property
     def _rows(self) -> dict[int, list[Number]]:
         """Number (by id) → the numbers of its printed row; rows of one name are told apart where a column repeats."""
         rows: dict[int, list[Number]] = {}
-        for numbers in self.by_row.values():
+        for numbers in self.by("table", "row").values():
             part: list[Number] = []
             seen: set[tuple[str, str, str]] = set()
             for number in numbers:
                 scope = number.scope
-                place = (number.claim.where.column, fold(scope.metric), f"{fold(scope.task)}/{fold(scope.split)}")
+                place = (number.column, fold(scope.metric), f"{fold(scope.task)}/{fold(scope.split)}")
                 if place in seen:
                     part, seen = [], set()
                 seen.add(place)
@@ -167,18 +146,7 @@ class Evidence:
 
     def under(self, number: Number) -> list[Number]:
         """The numbers under the same heading, itself included."""
-        where = number.claim.where
-        return self.by_cell[(where.table, where.column, fold(number.scope.metric))]
-
-    def digits_under(self, number: Number) -> dict[tuple[int, int], list[Number]]:
-        """The numbers under the same heading by mantissa and decimals, to look a value up instead of searching."""
-        where = number.claim.where
-        heading = where.table, where.column, fold(number.scope.metric)
-        if heading not in self._digits:
-            found = self._digits[heading] = defaultdict(list)
-            for n in self.by_cell[heading]:
-                found[n.reported.mantissa, n.reported.decimals].append(n)
-        return self._digits[heading]
+        return self.like(number, *HEADING)
 
     def once(self, function: Callable[[Evidence], T]) -> T:
         """What a function says of this evidence, asked only once."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from leaderboard.claims.model import Claim
 
@@ -134,6 +134,26 @@ def quoted(text: str) -> str:
     return text if plain else "'" + text.replace("'", "''") + "'"
 
 
+class Placed(Protocol):
+    """A number that knows its place."""
+
+    @property
+    def cell(self) -> Cell:
+        """Where it stands."""
+
+
+def say(
+    message: str,
+    *of: Cell | Placed,
+    could: Iterable[Explanation] = (),
+    severity: Severity = Severity.WARNING,
+    **fields: Any,
+) -> Finding:
+    """A finding about some numbers, and what else could be the case."""
+    cells = tuple(one if isinstance(one, Cell) else one.cell for one in of)
+    return Finding(message, cells, explanations=ranked(could), severity=severity, **fields)
+
+
 def cell(claim: Claim, printed: str | None = None) -> Cell:
     """The cell of a claim; `printed` where it is about another number of it, such as its delta."""
     scope = claim.scope
@@ -143,7 +163,7 @@ def cell(claim: Claim, printed: str | None = None) -> Cell:
     return Cell(shown, where.table, where.row, where.column, label, where.line)
 
 
-def ranked(explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
+def ranked(explanations: Iterable[Explanation]) -> tuple[Explanation, ...]:
     """Those that fit first, otherwise in the order tried."""
     return tuple(sorted(explanations, key=lambda explanation: not explanation.fits))
 

@@ -50,10 +50,10 @@ def comparable(evidence: Evidence, tally: Tally) -> Iterator[tuple[Number, Numbe
     """Pairs of cells of different tables whose scopes do not tell them apart."""
     for numbers in evidence.by_key.values():
         if len(numbers) > MOST_PAIRWISE:
-            ordered = sorted(numbers, key=lambda number: number.reported.value)
+            ordered = sorted(numbers, key=lambda number: number.value)
             numbers = [ordered[0], ordered[-1]]
         for a, b in combinations(numbers, 2):
-            if a.claim.where.table == b.claim.where.table:
+            if a.table == b.table:
                 continue
             scopes = relate(a.scope, b.scope)
             if scopes.differ:
@@ -70,27 +70,26 @@ def shared_cells(evidence: Evidence) -> dict[frozenset[str], Shared]:
     """Two tables → how many comparable cells they share, and how many of these print different values."""
     found: dict[frozenset[str], Shared] = defaultdict(Shared)
     for a, b, _ in comparable(evidence, Tally()):
-        shared = found[frozenset((a.claim.where.table, b.claim.where.table))]
+        shared = found[frozenset((a.table, b.table))]
         shared.cells += 1
         if not any(meet(a.reported, b.reported, policy) for policy in POLICIES):
             shared.differing += 1
-            shared.results.add((fold(a.scope.task), fold(a.scope.method)))
+            shared.results.add((a.task, a.method))
     return dict(found)
 
 
 def are_apart(evidence: Evidence, a: Number, b: Number) -> bool:
     """Whether two numbers stand in tables that disagree in most of what they share, so in another condition."""
-    shared = evidence.once(shared_cells).get(frozenset((a.claim.where.table, b.claim.where.table)))
+    shared = evidence.once(shared_cells).get(frozenset((a.table, b.table)))
     return shared is not None and shared.is_apart
 
 
 def _parts(evidence: Evidence, number: Number) -> frozenset[str]:
     """What an average is over: the other tasks of its table for the same metric and method; empty for no average."""
-    scope = number.scope
-    if not AVERAGE.fullmatch(fold(scope.task)):
+    if not AVERAGE.fullmatch(number.task):
         return frozenset()
-    row = evidence.by_method[(number.claim.where.table, fold(scope.metric), fold(scope.method))]
-    return frozenset(task for other in row if not AVERAGE.fullmatch(task := fold(other.scope.task)))
+    row = evidence.like(number, "table", "metric", "method")
+    return frozenset(other.task for other in row if not AVERAGE.fullmatch(other.task))
 
 
 def meet(a: Reported, b: Reported, policy: Rounding | None = None) -> bool:
@@ -102,11 +101,11 @@ def meet(a: Reported, b: Reported, policy: Rounding | None = None) -> bool:
 
 def unlike(evidence: Evidence, a: Number, b: Number) -> list[str]:
     """Words of the captions that one has and the other lacks, and that nobody understood; none without captions."""
-    texts = [evidence.set.captions.get(n.claim.where.table, "") for n in (a, b)]
+    texts = [evidence.set.captions.get(n.table, "") for n in (a, b)]
     if not any(texts):
         return []
     words = [dict.fromkeys(word.casefold() for word in WORD.findall(text)) for text in texts]
-    known = {w for n in (a, b) for part in (n.scope.task, n.scope.metric, n.scope.method, n.claim.where.table)
+    known = {w for n in (a, b) for part in (n.scope.task, n.scope.metric, n.scope.method, n.table)
              for w in WORD.findall(fold(part))}  # fmt: skip
     told = [w for mine, theirs in (words, words[::-1]) for w in mine if w not in theirs]
     return [w for w in dict.fromkeys(told) if w not in idle() and w not in known and not read(w).is_metric]

@@ -7,13 +7,13 @@ rounding policy, the arithmetic, the slips of the pen that would mend it, and th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
-from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Verdict, ranked
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, Verdict, ranked
 from leaderboard.checks.numbers import LOOSER, Interval, Reported, exactly, parse, show
 from leaderboard.claims.model import Rounding
 
@@ -100,6 +100,11 @@ class Case:
         return (self.exact.lo + self.exact.hi) / 2
 
     @property
+    def digits(self) -> int:
+        """Decimals of the target."""
+        return max(self.target.reported.decimals, 0)
+
+    @property
     def chance(self) -> float:
         """Probability that unrelated numbers of this size and precision would agree by accident."""
         try:
@@ -114,26 +119,40 @@ class Case:
         """The verdict, and the policy it holds under."""
         return judge(self.holds, self.target.reported.rounding)
 
+    def tell(self, tally: Tally, could: Iterable[Explanation] = (), **more: Any) -> Iterator[Finding]:
+        """Count it where it holds; else what to say of it (`finding`)."""
+        verdict = self.judge()
+        if verdict[0] is Verdict.PASS:
+            tally.ok()
+        else:
+            yield self.finding(could, verdict, **more)
+
     def changed(self, term: Term, reported: Reported) -> Case:
         """The same with another print of one operand."""
         new = [replace(t, reported=reported) if t is term else t for t in self.terms]
         return replace(self, target=new[0], others=tuple(new[1:]))
 
-    def needed(self, term: Term) -> str | None:
-        """What one operand would have to print, by Newton's rule; None where nothing near would do."""
+    def solved(self, term: Term) -> Fraction | None:
+        """What one operand would have to be, by Newton's rule; None where nothing near would do, or much would."""
+        if self.relation.sign != "=":
+            return None
         if term is self.target:
-            value = self.middle
-        else:
-            place, value = self.others.index(term), term.reported.value
-            step = term.reported.ulp
-            for _ in range(6):
-                at, beyond = (self._at(place, x) for x in (value, value + step))
-                if at is None or beyond is None or at == beyond:
-                    return None
-                move = (self.target.reported.value - at) * step / (beyond - at)
-                value = (value + move).limit_denominator(10**12)
-                if abs(move) < step / 1000:
-                    break
+            return self.middle
+        place, value, step = self.others.index(term), term.reported.value, term.reported.ulp
+        for _ in range(6):
+            at, beyond = (self._at(place, x) for x in (value, value + step))
+            if at is None or beyond is None or at == beyond:
+                return None
+            move = (self.target.reported.value - at) * step / (beyond - at)
+            value = (value + move).limit_denominator(10**12)
+            if abs(move) < step / 1000:
+                break
+        return value
+
+    def needed(self, term: Term) -> str | None:
+        """What one operand would have to print."""
+        if (value := self.solved(term)) is None or (value < 0 <= term.reported.value and term is not self.target):
+            return None
         text = show(value, max(term.reported.decimals, 0))
         printed = parse(text, term.reported.rounding)
         return text if printed is not None and self.changed(term, printed).holds() else None
@@ -147,66 +166,87 @@ class Case:
             return None
         return (span.lo + span.hi) / 2
 
-    def slips(self, near: Callable[[Term], Fraction | None] = lambda _: None) -> Iterator[Explanation]:
-        """For each operand, the changes of one digit or swaps of two that would mend it."""
-        for term in self.terms:
-            goal = self.middle if term is self.target and self.relation.sign == "=" else near(term)
-            yield slip(term.name, term.reported, lambda other, t=term: self.changed(t, other).holds(), goal)  # type: ignore[misc]
+    def mended(self, near: Callable[[Term], Fraction | None] = lambda _: None) -> Iterator[Explanation]:
+        """Copies of another operand, and slips of the pen in each, nearest to what it must be; of many those that fit.
 
-    def copies(self) -> Iterator[Explanation]:
-        """Operands that print the same number, one of which may have been copied over another."""
-        for place, term in enumerate(self.terms):
-            for other in self.terms[place + 1 :]:
-                same = term.reported.text == other.reported.text and len(term.reported.text.strip("+-−0.")) > 2
-                if same and (need := self.needed(other)) is not None:
-                    told = f"{term.reported.text} stands twice; {term.name} or {other.name} = {need} would fit"
-                    if self.needed(term) != need:
-                        told = f"{term.reported.text} stands twice; {other.name} = {need} would fit"
-                    yield Explanation("a number from another cell", told, True)
+        `near` says what an operand is likely near to where it need be no one value.
+        """
+        for term, other in combinations(self.terms, 2):
+            same = term.reported.text == other.reported.text and len(term.reported.text.strip("+-−0.")) > 2
+            if same and (need := self.needed(other)) is not None:
+                either = f"{term.name} or " if self.needed(term) == need else ""
+                told = f"{term.reported.text} stands twice; {either}{other.name} = {need} would fit"
+                yield Explanation("a number from another cell", told, True)
+        for term in self.terms:
+            goal = self.solved(term)
+            found = slip(
+                term.name, term.reported, lambda other, t=term: self.changed(t, other).holds(),  # type: ignore[misc]
+                near(term) if goal is None else goal,
+            )  # fmt: skip
+            if found.fits or term is self.target or len(self.terms) < MANY:
+                yield found
+
+    @property
+    def nearest(self) -> tuple[str, ...]:
+        """What each operand would have to print, the others being right; of many only the target."""
+        told = self.terms if len(self.terms) < 2 * MANY else (self.target,)
+        needs = ((term.name, self.needed(term)) for term in told)
+        return tuple(f"{need} for {name}" for name, need in needs if need is not None)
 
     def finding(
-        self, verdict: Verdict, policy: Rounding, explanations: Sequence[Explanation] = (), *, message: str = "",
-        beside: str = "", of: Case | None = None, **more: Any,
+        self, could: Iterable[Explanation] = (), verdict: tuple[Verdict, Rounding] | None = None, *, beside: str = "",
+        of: Case | None = None, near: Callable[[Term], Fraction | None] = lambda _: None, **more: Any,
     ) -> Finding:  # fmt: skip
-        """What to say of it; `beside` is added to the arithmetic, `of` has further operands that it stands on."""
-        relation, target = self.relation, self.target.reported
-        digits = max(target.decimals, 0)
-        middle, span = self.middle, self.implied()
-        worked = relation.formula.format(*self.others)
+        """What to say of it: the sentence, the arithmetic, the slips, and the values that would be consistent.
+
+        Args:
+            could: what else could be the case.
+            verdict: by default that of `judge`.
+            beside: added to the arithmetic.
+            of: the same with further operands that it stands on.
+            near: see `mended`.
+            more: fields of the finding that are not to be derived; `mended=False` for one without slips.
+        """
+        whole = of or self
+        said, arithmetic = self.told()
+        mends = whole.mended(near) if more.pop("mended", True) else ()
+        derived = {"pattern": self.relation.pattern, "severity": self.relation.severity,
+                   "cells": tuple(dict.fromkeys(term.cell for term in whole.terms)), "message": said}  # fmt: skip
+        found = Finding(**{**derived, "arithmetic": arithmetic + beside, "explanations": (*could, *mends),
+                           "nearest": whole.nearest, **more})  # fmt: skip
+        return reported_as(*(verdict or self.judge()), found)
+
+    def told(self) -> tuple[str, str]:
+        """The sentence and the arithmetic."""
+        relation, name, target = self.relation, self.target.name, self.target.reported
+        digits, middle, span = self.digits, self.middle, self.implied()
+        worked, given = relation.formula.format(*self.others), [f"{t.name} {t.reported.text}" for t in self.others]
+        stands = f"printed {target.text} stands for {self.target.span()}"
+        why = f": {relation.why}" if relation.why else ""
         if relation.sign == "=":
-            given = " and ".join(f"{term.name} {term.reported.text}" for term in self.others)
-            verb = "gives" if len(self.others) == 1 else "give"
-            said = f"{given} {verb} {self.target.name} = {show(middle, digits)}, printed {target.text}"
-            shown = (
-                f"{worked} = {show(middle, digits + 1)}, in [{show(span.lo, digits + 2)}, {show(span.hi, digits + 2)}]"
-            )
-            arithmetic = f"{shown}; printed {target.text} stands for {self.target.span()}"
-        elif relation.sign == "∈":
-            stretch = f"[{show(self.exact.lo, digits)}, {show(self.exact.hi, digits)}]"
-            said = f"{self.target.name} {target.text} lies outside {stretch}"
-            names = ", ".join(f"{term.name} {term.reported.text}" for term in self.others)
-            arithmetic = f"{worked} is {stretch}, from {names}; printed {target.text} stands for {self.target.span()}"
-        else:
-            limit = span.hi if relation.sign == "≤" else span.lo
-            same = worked == str(self.others[0])
-            told = f"{self.others[0].name} {worked}" if same else f"{worked} = {show(middle)}"
-            said = f"{self.target.name} {target.text} {'exceeds' if relation.sign == '≤' else 'is below'} {told}"
-            gap = show(abs(target.value - middle), digits)
-            arithmetic = (
-                f"{target.text} is {gap} beyond {worked}; rounding allows {show(abs(limit - middle) + target.ulp / 2)}"
-            )
-        if relation.why and relation.sign != "=":
-            said += f": {relation.why}"
-        severity = more.pop("severity", relation.severity)
-        nearest = more.pop("nearest", None)
-        if nearest is None:
-            nearest = (show(middle, digits),) if relation.sign == "=" else ()
-        cells = more.pop("cells", tuple(term.cell for term in (of or self).terms))
-        return reported_as(
-            verdict, policy,
-            Finding(message or said, cells, arithmetic + beside,
-                    tuple(explanations), more.pop("pattern", relation.pattern), severity, nearest=nearest, **more),
-        )  # fmt: skip
+            verb = "gives" if len(given) == 1 else "give"
+            shown = show(middle, digits + 1)
+            ends = f"[{show(span.lo, digits + 2)}, {show(span.hi, digits + 2)}]"
+            said = f"{' and '.join(given)} {verb} {name} = {show(middle, digits)}, printed {target.text}"
+            if worked == str(self.others[0]):
+                gap = show(abs(target.value - middle), max(digits, self.others[0].reported.decimals))
+                return said, f"|{target.text} − {worked}| = {gap}; {worked} stands for {span}, {stands}"
+            return said, f"{worked} = {shown}, in {ends}; {stands}"
+        if relation.sign == "∈":
+            stretch = f"[{show(self.exact.lo, digits)}, {show(self.exact.hi, digits)}]" if given else worked
+            source = f"{worked} is {stretch}, from {', '.join(given)}; " if given else ""
+            return f"{name} {target.text} lies outside {stretch}{why}", source + stands
+        verb, limit = ("exceeds", span.hi) if relation.sign == "≤" else ("is below", span.lo)
+        told = given[0] if worked == str(self.others[0]) else f"{worked} = {show(middle)}"
+        gap, allowed = show(abs(target.value - middle), digits), show(abs(limit - middle) + target.ulp / 2)
+        return (
+            f"{name} {target.text} {verb} {told}{why}",
+            f"{target.text} is {gap} beyond {worked}; rounding allows {allowed}",
+        )
+
+
+MANY = 5
+"""Operands from which only slips that mend are told; from twice as many only what the target would have to be."""
 
 
 def bare(relation: Relation, target: Reported, *others: Reported) -> Case:

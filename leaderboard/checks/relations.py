@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 
 from leaderboard.checks.finding import Severity
-from leaderboard.checks.numbers import Interval, exactly
+from leaderboard.checks.numbers import Interval, exactly, show
 from leaderboard.checks.relation import Relation, Sign
 
 
@@ -31,11 +31,17 @@ class Identity:
     jensen: bool = False
     """Whether it is an equation for a single run, and an inequality for means over several."""
 
-    def on(self, one: Fraction, single: bool = False) -> Relation:
-        """The relation on a scale whose whole is `one`, of a single run or of what may be a mean."""
-        formula = self.relation.formula.replace("{one}", str(one))
+    def on(self, one: Fraction, single: bool = False, power: Fraction = Fraction(1)) -> Relation:
+        """The relation on a scale whose whole is `one`, of a single run or of what may be a mean.
+
+        The target is printed in units of `power`.
+        """
+        implied, told = partial(self.relation.implied, one), self.relation.formula.replace("{one}", str(one))
         sign: Sign = "=" if self.jensen and single else self.relation.sign
-        return replace(self.relation, formula=formula, implied=partial(self.relation.implied, one), sign=sign)
+        if power == 1:
+            return replace(self.relation, formula=told, implied=implied, sign=sign)
+        scaled = lambda *spans: implied(*spans).scale(1 / power)  # noqa: E731
+        return replace(self.relation, formula=f"{told} × {show(1 / power)}", implied=scaled, sign=sign)
 
 
 def relation(
@@ -139,4 +145,8 @@ def f_limits(beta: Fraction) -> tuple[Relation, Relation]:
     return first, second
 
 
-PERPLEXITY = Relation("perplexities that are no exponentials", "e^{0}", Interval.exp, severity=Severity.WARNING)
+PERPLEXITY = Relation("perplexities that are no exponentials", "e^{0}", Interval.exp, "≥",
+                      "a mean of exponentials is no less than that of the mean", Severity.WARNING)  # fmt: skip
+
+TWICE = Relation("one quantity with two values", "{0}", lambda other: other)
+"""The same number printed twice."""

@@ -15,9 +15,8 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
-from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
+from leaderboard.checks.borne import Hypothesis, Score, gathered
 from leaderboard.checks.evidence import Evidence, Number, fold, relate
-from leaderboard.checks.finding import cell
 from leaderboard.checks.measures import describes, family, is_rank, measure
 from leaderboard.checks.numbers import Interval, parse, weighted_sum
 from leaderboard.checks.relation import Case, Relation, Term
@@ -48,13 +47,8 @@ class Average:
     """Whether it holds under the number's own rounding policy."""
     weights: Weights
     """Stated weights, or the sizes of the parts; None: unknown."""
-    stated: bool = False
-    """Whether the source says that these are the parts."""
-    borne_out: bool = False
-    """Whether the other averages of its line are no accident under the same reading."""
-    fitting: int = 0
-    """Other averages of the line that are so explained."""
-    of: int = 0
+    score: Score | None = None
+    """What the other averages of its line say to the reading; None: the source itself says which parts these are."""
     title: str = ""
     """How the reading differs from the plain mean of everything beside the average."""
 
@@ -63,10 +57,10 @@ class Average:
         """The parts."""
         return self.case.others
 
-    @property
+    @cached_property
     def is_sure(self) -> bool:
         """Whether the parts are known, by the source's word or because the other averages bear it out."""
-        return self.stated or self.borne_out
+        return self.score is None or self.score.is_borne_out()
 
 
 def mean_relation(size: int, weights: Weights = None) -> Relation:
@@ -94,16 +88,16 @@ def averages(evidence: Evidence) -> tuple[Average, ...]:
 def _averages(evidence: Evidence) -> Iterator[Average]:
     roles = [group for group in evidence.groups.values() if "part" in group and "average" in group]
     groups = [(whole, group["part"]) for group in roles for whole in group["average"]]
-    for same in gathered(groups, lambda entry: tuple(n.claim.where.column for n in (entry[0], *entry[1]))):
+    for same in gathered(groups, lambda entry: tuple(n.column for n in (entry[0], *entry[1]))):
         yield from _stated(same)
     for line in _lines(evidence):
         yield from line.read()
     for whole in evidence.numbers:
         runs = [parse(text, whole.claim.rounding) for text in whole.claim.values]
         if len(runs) > 1 and None not in runs:
-            terms = tuple(Term(f"run {at}", run, cell(whole.claim)) for at, run in enumerate(runs, 1) if run)
+            terms = tuple(Term(f"run {at}", run, whole.cell) for at, run in enumerate(runs, 1) if run)
             case = Case(mean_relation(len(runs)), _term(whole), terms)
-            yield Average(whole, case, case.holds(), None, stated=True)
+            yield Average(whole, case, case.holds(), None)
 
 
 def _stated(entries: Sequence[tuple[Number, list[Number]]]) -> Iterator[Average]:
@@ -118,7 +112,7 @@ def _stated(entries: Sequence[tuple[Number, list[Number]]]) -> Iterator[Average]
             tried = weighted
         elif common is not None and weights is None:
             tried, title = _weighed(tried, (common[0], 1 - common[0])), UNTOLD
-        yield Average(whole, tried, tried.holds(), weights, stated=True, title=title)
+        yield Average(whole, tried, tried.holds(), weights, title=title)
 
 
 def _weighed(case: Case, weights: tuple[Fraction, ...]) -> Case:
@@ -126,7 +120,7 @@ def _weighed(case: Case, weights: tuple[Fraction, ...]) -> Case:
 
 
 def _term(number: Number) -> Term:
-    return Term(number.scope.task or number.claim.where.column, number.reported, cell(number.claim))
+    return Term(number.scope.task or number.column, number.reported, number.cell)
 
 
 def weights_of(parts: Sequence[Number]) -> Weights:
@@ -134,7 +128,7 @@ def weights_of(parts: Sequence[Number]) -> Weights:
     stated = [n.claim.weight or (str(n.claim.items) if n.claim.items else None) for n in parts]
     if None not in stated:
         return tuple(Fraction(str(weight).replace(",", "")) for weight in stated)
-    counts = [read((n.claim.where.column or n.claim.where.row).rpartition(" / ")[2]).count for n in parts]
+    counts = [read((n.column or n.row).rpartition(" / ")[2]).count for n in parts]
     return tuple(Fraction(count) for count in counts if count) if all(counts) else None
 
 
@@ -158,16 +152,6 @@ Entry = tuple[Number, Case, list[Number]]
 """An average, its relation under a reading, and its parts."""
 
 
-@dataclass(frozen=True)
-class Taken:
-    """The reading that explains most so far."""
-
-    hits: int
-    reading: Reading
-    entries: list[Entry]
-    holds: Sequence[bool] = ()
-
-
 @dataclass
 class Line:
     """The averages of one column, or of one row, each with the numbers that may be its parts by their heading."""
@@ -183,33 +167,27 @@ class Line:
 
     def read(self) -> Iterator[Average]:
         """The averages under the reading that most of them bear out."""
-        best, tried, self.considered = Taken(-1, Reading(frozenset()), []), 0, 0
+        best: Hypothesis[tuple[Reading, list[Entry]]] | None = None
+        tried, self.considered = 0, 0
         for reading in self._readings():
             entries = [entry for at in range(len(self.wholes)) if (entry := self._entry(at, reading)) is not None]
             tried += bool(entries)
             plain = not (reading.by_size or reading.nested or reading.share)
-            holds = [_plain_fits(w, parts) if plain else case.holds() for w, case, parts in entries]
-            hits = sum(holds)
-            if entries and hits > best.hits:
-                best = Taken(hits, reading, entries, holds)
-            if hits == len(self.wholes):
+            hits = [_plain_fits(w, parts) if plain else case.holds() for w, case, parts in entries]
+            if entries and (best is None or sum(hits) > best.agreeing):
+                best = Hypothesis((reading, entries), hits, 0)
+            if sum(hits) == len(self.wholes):
                 break
-        yield from self._taken(best, tried + self.considered)
+        if best is not None:
+            sample = best.reading[1][:4]
+            chance = sum(case.chance for _, case, _ in sample) / len(sample)
+            yield from self._taken(replace(best, chance=chance, hypotheses=tried + self.considered))
 
-    def _taken(self, best: Taken, tried: int) -> Iterator[Average]:
-        hits, entries = best.hits, best.entries
-        if not entries:
-            return
-        sample = entries[:4]
-        chance = sum(case.chance for _, case, _ in sample) / len(sample)
-        guess = self.plain and best.reading.natural and (2 * hits >= len(entries) or len(entries) == 1)
-        size = len(entries) - (hits < len(entries))  # against the odd one out the others must stand
-        if not guess and not is_borne_out(hits, size, chance, tried, LIKELY):
-            return
-        for (whole, case, parts), hit in zip(entries, best.holds, strict=True):
-            sure = is_borne_out(hits - hit, len(entries) - 1, chance, tried)
-            others = hits - hit, len(entries) - 1
-            yield Average(whole, case, hit, weights_of(parts), False, sure, *others, best.reading.title)
+    def _taken(self, best: Hypothesis[tuple[Reading, list[Entry]]]) -> Iterator[Average]:
+        reading, entries = best.reading
+        guess = self.plain and reading.natural and (2 * best.agreeing >= len(entries) or len(entries) == 1)
+        for (whole, case, parts), hit in zip(entries, best.hits, strict=True) if guess or best.is_likely else ():
+            yield Average(whole, case, hit, weights_of(parts), best.others(hit), reading.title)
 
     def _readings(self) -> Iterator[Reading]:
         names = dict.fromkeys(self.natural.values())
@@ -304,19 +282,17 @@ def kind_of(label: str) -> str:
 def _lines(evidence: Evidence) -> Iterator[Line]:
     """Lines of averages that a heading names."""
     wholes = [n for n in evidence.numbers if n.claim.role is None and not is_rank(n.claim)]
-    under = [n for n in wholes if kind_of(n.scope.task or n.claim.where.column)]
-    for column in gathered(
-        under, lambda n: (n.claim.where.table, n.claim.where.column, fold(n.scope.metric), fold(n.scope.split))
-    ):
+    under = [n for n in wholes if kind_of(n.scope.task or n.column)]
+    for column in gathered(under, lambda n: (n.table, n.column, n.metric, n.split)):
         yield from _of_columns(evidence, column)
-    rows = [n for n in wholes if kind_of(n.claim.where.row) == "average"]
-    for row in gathered(rows, lambda n: (n.claim.where.table, n.claim.where.row, fold(n.scope.metric))):
+    rows = [n for n in wholes if kind_of(n.row) == "average"]
+    for row in gathered(rows, lambda n: (n.table, n.row, n.metric)):
         yield from _of_rows(evidence, row)
 
 
 def _may_be_part(number: Number) -> bool:
     """Whether a number is a measurement of its own: no summary of others, no rank, no difference, no cost."""
-    claim, label = number.claim, (number.scope.task or number.claim.where.column).rpartition(" / ")[2]
+    claim, label = number.claim, (number.scope.task or number.column).rpartition(" / ")[2]
     found = read(label)
     summary = kind_of(label) or found.role in ("average", "spread", "bound", "runs") or fold(label) in SUMMARIES
     return not (summary or claim.role in {"average", "delta"} or is_rank(claim) or _is_no_score(number))
@@ -324,7 +300,7 @@ def _may_be_part(number: Number) -> bool:
 
 def _is_no_score(number: Number) -> bool:
     """Costs, perplexities and other quantities that no average of percentages holds, and hyper-parameters."""
-    label = read(number.claim.where.column.rpartition(" / ")[2])
+    label = read(number.column.rpartition(" / ")[2])
     named = label.kind == "identifier" and number.reported.decimals < 1  # ORG is a class, where it has scores
     if named or label.kind in ("cost", "count", "budget") or describes(number.claim):
         return True
@@ -336,16 +312,16 @@ def _is_no_score(number: Number) -> bool:
 def _of_columns(evidence: Evidence, wholes: list[Number]) -> Iterator[Line]:
     """A column of averages over other columns of the same rows."""
     first = wholes[0]
-    label = first.scope.task or first.claim.where.column
+    label = first.scope.task or first.column
     beside: list[dict[str, Number]] = []
     for whole in wholes:
         row = [n for n in evidence.row_of(whole) if n is not whole and n.scope.method == whole.scope.method]
         alike = (n for n in row if not relate(n.scope, whole.scope).differ)
         own = bool(whole.scope.metric) and (whole.claim.unit == "perplexity" or _is_no_score(whole))
-        beside.append({f"{n.claim.where.column} {fold(n.scope.metric)}": n for n in alike if own or _may_be_part(n)})
+        beside.append({f"{n.column} {n.metric}": n for n in alike if own or _may_be_part(n)})
     order = list(dict.fromkeys(key for row in beside for key in row))
-    metrics = {key: fold(n.scope.metric) for row in beside for key, n in row.items()}
-    same = [key for key in order if metrics[key] == fold(first.scope.metric)]
+    metrics = {key: n.metric for row in beside for key, n in row.items()}
+    same = [key for key in order if metrics[key] == first.metric]
     natural = {"same metric": same} if same else {}
     if not first.scope.metric:
         natural["all scores"] = order
@@ -361,14 +337,12 @@ def _sides(
     evidence: Evidence, wholes: list[Number], beside: list[dict[str, Number]], keys: Sequence[str]
 ) -> dict[str, list[str]]:
     """The parts between the average and its neighbour averages, to the left and to the right."""
-    columns = list(dict.fromkeys(n.claim.where.column for n in evidence.row_of(wholes[0])))
-    at = columns.index(wholes[0].claim.where.column)
+    columns = list(dict.fromkeys(n.column for n in evidence.row_of(wholes[0])))
+    at = columns.index(wholes[0].column)
     others = [i for i, column in enumerate(columns) if kind_of(column) and i != at]
     left = max((i for i in others if i < at), default=-1)
     right = min((i for i in others if i > at), default=len(columns))
-    place = {
-        key: columns.index(n.claim.where.column) for key, n in beside[0].items() if n.claim.where.column in columns
-    }
+    place = {key: columns.index(n.column) for key, n in beside[0].items() if n.column in columns}
     found = {
         "left": [key for key in keys if left < place.get(key, -1) < at],
         "right": [key for key in keys if at < place.get(key, -1) < right],
@@ -383,20 +357,19 @@ def _of_rows(evidence: Evidence, wholes: list[Number]) -> Iterator[Line]:
     kept: list[Number] = []
     lone = True
     for whole in wholes:
-        where = whole.claim.where
-        column = [n for n in evidence.by_table[where.table] if n.claim.where.column == where.column]
+        column = evidence.like(whole, "table", "column")
         parts = [n for n in column if _is_row_part(n, whole)]
-        labels = Counter(n.claim.where.row for n in parts)
-        if not whole.claim.where.column or not parts or max(labels.values()) > 1:
+        labels = Counter(n.row for n in parts)
+        if not whole.column or not parts or max(labels.values()) > 1:
             continue
         block = _block(column, whole)
         if block is None:
             continue
         kept.append(whole)
-        beside.append({n.claim.where.row: n for n in parts})
-        natural["block"] |= dict.fromkeys(n.claim.where.row for n in parts if n in block)
+        beside.append({n.row: n for n in parts})
+        natural["block"] |= dict.fromkeys(n.row for n in parts if n in block)
         natural["all rows"] |= dict.fromkeys(labels)
-        lone &= sum(kind_of(n.claim.where.row) == "average" for n in column) == 1 and whole.scope.task is not None
+        lone &= sum(kind_of(n.row) == "average" for n in column) == 1 and whole.scope.task is not None
     named = {name: frozenset(keys) for name, keys in natural.items() if len(keys) > 1}
     if kept and named:
         yield Line(kept, beside, named, lone or len(kept) > 1)
@@ -404,27 +377,27 @@ def _of_rows(evidence: Evidence, wholes: list[Number]) -> Iterator[Line]:
 
 def _block(column: list[Number], whole: Number) -> list[Number] | None:
     """The rows between the last average and this one; below it where none is above; None where groups leave doubt."""
-    group, slash, _ = whole.claim.where.row.rpartition(" / ")
+    group, slash, _ = whole.row.rpartition(" / ")
     if group:
-        groups = {n.claim.where.row.rpartition(" / ")[0] for n in column} - {""}
-        having = {n.claim.where.row.rpartition(" / ")[0] for n in column if kind_of(n.claim.where.row)} - {""}
+        groups = {n.row.rpartition(" / ")[0] for n in column} - {""}
+        having = {n.row.rpartition(" / ")[0] for n in column if kind_of(n.row)} - {""}
         if groups != having:
             return None  # one below the last group may be over all of them
-        column = [n for n in column if n.claim.where.row.startswith(group + slash)]
+        column = [n for n in column if n.row.startswith(group + slash)]
     at = next(place for place, n in enumerate(column) if n is whole)
-    breaks = [place for place, n in enumerate(column) if kind_of(n.claim.where.row) == "average"]
+    breaks = [place for place, n in enumerate(column) if kind_of(n.row) == "average"]
     before = max((place for place in breaks if place < at), default=-1)
-    return column[before + 1 : at] or [n for n in column[at + 1 :] if not kind_of(n.claim.where.row)]
+    return column[before + 1 : at] or [n for n in column[at + 1 :] if not kind_of(n.row)]
 
 
 def _is_row_part(number: Number, whole: Number) -> bool:
     """Another row of the same column that may be a part."""
     a, b = number.scope, whole.scope
-    label = number.claim.where.row.rpartition(" / ")[2]
+    label = number.row.rpartition(" / ")[2]
     alike = fold(a.metric) == fold(b.metric) or not b.metric
     score = not _is_no_score(number) or (b.metric and number.claim.unit != "perplexity" and not describes(number.claim))
     summary = kind_of(label) or fold(label) in SUMMARIES or number.claim.role in {"average", "delta"}
-    column = kind_of(number.scope.task or number.claim.where.column)
+    column = kind_of(number.scope.task or number.column)
     return bool(alike and score and not summary and not column) and not relate(a, b).differ
 
 

@@ -49,7 +49,7 @@ def test_sound_difference_passes(
     [
         ("85.82", "83.38", "-2.44", "the sign is reversed"),
         ("26.22", "23.41", "+12.00", "a percentage of the baseline"),
-        ("26.22", "23.41", "+10.72", "a percentage of the value"),
+        ("26.22", "23.41", "+10.72", "a percentage of the new value"),
         ("85.92", "83.38", "+2.44", "a slip in the value"),
         ("85.82", "83.38", "+4.24", "a slip in the difference"),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from leaderboard.checks.evidence import Evidence, Number
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, say
 from leaderboard.checks.numbers import Interval, exactly, parse, show, weighted_sum
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import Case, Relation
@@ -35,29 +35,20 @@ def average_range(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         elif not average.is_sure and any(_other_scale(average)):
             tally.skip("another scale than its parts")
         else:
-            yield _out_of_range(average)
-
-
-def _out_of_range(average: Average) -> Finding:
-    whole, values = average.whole.reported, [part.reported.value for part in average.parts]
-    low, high = min(values), max(values)
-    side = f"below its smallest part {show(low)}" if whole.value < low else f"above its greatest part {show(high)}"
-    verdict, policy = _range_of(average).judge()
-    missing = Explanation("a part is not printed", "then it would have to lie beyond the average", not average.is_sure)
-    return average.case.finding(
-        verdict, policy, [*_other_scale(average), missing, *_mended(average.case)],
-        message=f"average {whole.text} lies {side}", beside=_beside(average), nearest=_repairs(average.case),
-        severity=Severity.ERROR if average.is_sure else Severity.WARNING, pattern="averages out of range",
-    )  # fmt: skip
+            told = "then it would have to lie beyond the average"
+            could = [*_other_scale(average), Explanation("a part is not printed", told, not average.is_sure)]
+            severity = Severity.ERROR if average.is_sure else Severity.WARNING
+            yield _range_of(average).finding(could, beside=_beside(average), of=average.case, severity=severity)
 
 
 def _beside(average: Average) -> str:
     """How many other averages the same reading explains."""
     title = f" ({average.title})" if average.title else ""
-    if not average.fitting:
+    if average.score is None or not average.score.agreeing:
         return title and f";{title}"
-    are = "other average is the mean" if average.of == 1 else "other averages are the means"
-    return f"; {average.fitting} of {average.of} {are} of {'its' if average.of == 1 else 'their'} parts{title}"
+    fitting, of = average.score.agreeing, average.score.tried
+    are = "other average is the mean of its" if of == 1 else "other averages are the means of their"
+    return f"; {fitting} of {of} {are} parts{title}"
 
 
 @check("AVG")
@@ -65,58 +56,36 @@ def average(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """An average that its parts do not give."""
     untold: dict[tuple[str, str], list[Average]] = {}
     for entry in evidence.once(averages):
-        verdict, policy = entry.case.judge() if not entry.holds else (Verdict.PASS, entry.whole.claim.rounding)
         if entry.title == UNTOLD:
-            where = entry.whole.claim.where
-            untold.setdefault((where.table, where.column), []).append(entry)
-        if verdict is Verdict.PASS:
+            untold.setdefault((entry.whole.table, entry.whole.column), []).append(entry)
+        verdict = entry.case.judge() if not entry.holds else (Verdict.PASS, entry.whole.claim.rounding)
+        if verdict[0] is Verdict.PASS:
             tally.ok()
         elif _is_in_range(entry):
-            others = list(_other_means(entry))
-            excused = any(explanation.fits for explanation in others) and not entry.borne_out
-            digits = max(entry.whole.reported.decimals, 0)
-            middle = show(entry.case.middle, digits + 1)
-            yield entry.case.finding(
-                verdict, policy, [*others, *_mended(entry.case)], beside=_beside(entry), nearest=_repairs(entry.case),
-                message=f"the mean of {len(entry.parts)} parts is {middle}, printed {entry.whole.reported.text}",
-                severity=Severity.ERROR if entry.is_sure and not excused else Severity.WARNING,
-            )  # fmt: skip
+            others, severity = list(_other_means(entry)), Severity.WARNING
+            excused = any(explanation.fits for explanation in others) and entry.score is None
+            if entry.is_sure and not excused:
+                severity = Severity.ERROR
+            said = f"the mean of {len(entry.parts)} parts is {show(entry.case.middle, entry.case.digits + 1)}"
+            message = f"{said}, printed {entry.whole.text}"
+            yield entry.case.finding(others, verdict, beside=_beside(entry), message=message, severity=severity)
     yield from map(_unstated, untold.values())
 
 
 def _unstated(entries: list[Average]) -> Finding:
     """Averages of one heading that one weight explains which the source does not state."""
-    first = entries[0]
-    fitting = [entry for entry in entries if entry.holds]
-    worked = f"{first.case.relation.formula.format(*first.case.others)} = {show(first.case.middle, 3)}"
-    where = first.whole.claim.where
-    return Finding(
-        f"{where.table}, {where.column}: {len(fitting)} of {len(entries)} averages have {UNTOLD}",
-        tuple(term.cell for term in first.case.terms),
-        f"{worked}, printed {first.whole.reported.text}",
-        (Explanation(UNTOLD, f"they give {len(fitting)} of {len(entries)} averages", True),),
-        UNTOLD,
-        Severity.INFO,
-        Verdict.PASS,
-    )
-
-
-def _mended(tested: Case) -> list[Explanation]:
-    """Copies of a neighbour, and the slips in each operand that would mend it."""
-    return [*tested.copies(), *(slip for slip in tested.slips() if slip.fits or slip.title.endswith("average"))]
-
-
-def _repairs(tested: Case) -> tuple[str, ...]:
-    """What each operand would have to be, the others being right; of many parts only the average."""
-    told = tested.terms if len(tested.terms) < 8 else (tested.target,)
-    needs = ((term.name or "average", tested.needed(term)) for term in told)
-    return tuple(f"{need} for {name}" for name, need in needs if need is not None)
+    first, fitting = entries[0], sum(entry.holds for entry in entries)
+    told, (_, arithmetic) = f"{fitting} of {len(entries)} averages", first.case.told()
+    return first.case.finding(
+        [Explanation(UNTOLD, f"they give {told}", True)], (Verdict.PASS, first.whole.claim.rounding), mended=False,
+        message=f"{first.whole.table}, {first.whole.column}: {told} have {UNTOLD}", arithmetic=arithmetic,
+        pattern=UNTOLD, severity=Severity.INFO, nearest=(),
+    )  # fmt: skip
 
 
 def _other_means(average: Average) -> Iterator[Explanation]:
     """Other ways to average the same parts."""
-    spans, whole = [part.span() for part in average.parts], average.whole.interval()
-    digits = max(average.whole.reported.decimals, 0) + 1
+    spans, whole, digits = [part.span() for part in average.parts], average.whole.interval(), average.case.digits + 1
 
     def tried(title: str, span: Interval) -> Explanation:
         return Explanation(title, f"in [{show(span.lo, digits)}, {show(span.hi, digits)}]", span.meets(whole))
@@ -138,7 +107,7 @@ def _other_means(average: Average) -> Iterator[Explanation]:
 
 def _other_scale(average: Average) -> Iterator[Explanation]:
     """An average as a fraction beside parts in percent, or the other way round; silent where neither fits."""
-    equal, whole, text = average.case.implied(), average.whole.interval(), average.whole.reported.text
+    equal, whole, text = average.case.implied(), average.whole.interval(), average.whole.text
     for factor, title in ((100, "a fraction beside parts in percent"), (Fraction(1, 100), "percent beside fractions")):
         if whole.scale(factor).meets(equal):
             yield Explanation(title, f"{text} × {show(Fraction(factor))}", True)
@@ -146,17 +115,12 @@ def _other_scale(average: Average) -> Iterator[Explanation]:
 
 def _left_out(average: Average) -> Explanation:
     """Means without one of the parts."""
-    spans, whole = [part.span() for part in average.parts], average.whole.interval()
-    total = weighted_sum(spans, [Fraction(1)] * len(spans))
-    fitting = [
-        part.name
-        for part, span in zip(average.parts, spans, strict=True)
-        if len(spans) > 1
-        and Interval(total.lo - span.lo, total.hi - span.hi).scale(Fraction(1, len(spans) - 1)).meets(whole)
-    ]
-    told = ", or ".join(f"without {name}" for name in fitting[:3])
-    if average.borne_out:
+    if average.score is not None and average.is_sure:
         return Explanation("parts left out", "the other averages leave out none of them")
+    spans, whole = [part.span() for part in average.parts], average.whole.interval()
+    ways = (spans[:at] + spans[at + 1 :] for at in range(len(spans) if len(spans) > 1 else 0))
+    fitting = [part.name for part, way in zip(average.parts, ways, strict=False) if mean(way).meets(whole)]
+    told = ", or ".join(f"without {name}" for name in fitting[:3])
     return Explanation("parts left out", told or f"none of {len(spans)} ways to leave out one fits", bool(fitting))
 
 
@@ -183,30 +147,23 @@ def _weights(
     whole: Number, parts: list[Number], bar: Interval, errors: list[Interval], tally: Tally
 ) -> Iterator[Finding]:
     sizes, equal = [Fraction(n.claim.items or 0) for n in parts], [Fraction(1)] * len(parts)
-    values, total = [n.interval() for n in parts], sum(sizes, Fraction(0))
-    squares = [error.square() for error in errors]
-
-    def combined(weights: list[Fraction]) -> Interval:
-        """Standard error of a weighted mean of independent parts."""
-        return weighted_sum(squares, [(w / sum(weights)) ** 2 for w in weights]).sqrt()
-
+    values, total, squares = [n.interval() for n in parts], sum(sizes), [error.square() for error in errors]
+    weights = {"equal weights": equal, "weights by size": sizes}
+    # standard errors of weighted means of independent parts
+    spans = {name: weighted_sum(squares, [(w / sum(ws)) ** 2 for w in ws]).sqrt() for name, ws in weights.items()}
     pooled = weighted_sum(squares, [n * (n - 1) / ((total - len(sizes)) * total) for n in sizes]).sqrt()
-    means = {"equal": mean(values, equal).meets(whole.interval()), "size": mean(values, sizes).meets(whole.interval())}
-    bars = {"equal": combined(equal).meets(bar), "size": combined(sizes).meets(bar) or pooled.meets(bar)}
-    fitting = [(a, b) for a in means for b in bars if means[a] and bars[b]]
-    if any(a == b for a, b in fitting):
+    means = [name for name, ws in weights.items() if mean(values, ws).meets(whole.interval())]
+    bars = [name for name, span in spans.items() if span.meets(bar) or (name != "equal weights" and pooled.meets(bar))]
+    if set(means) & set(bars):
         tally.ok()
-        return
-    if not fitting:
+    elif not means or not bars:
         tally.skip("neither equal weights nor sizes give mean and error")
-        return
-    (of_mean, of_error), names = fitting[0], {"equal": "equal weights", "size": "weights by size"}
-    spans = {"equal": combined(equal), "size": combined(sizes)}
-    shown = {name: f"[{float(span.lo):.6g}, {float(span.hi):.6g}]" for name, span in spans.items()}
-    spread = whole.claim.spread
-    yield Finding(
-        f"{whole.reported.text} uses {names[of_mean]}, its error {spread.printed if spread else ''} {names[of_error]}",
-        (cell(whole.claim), *(cell(n.claim) for n in parts)),
-        f"error with {names[of_mean]}: {shown[of_mean]}; with {names[of_error]}: {shown[of_error]}; printed {bar}",
-        pattern="weights of mean and error differ",
-    )
+    else:
+        spread, told = (
+            whole.claim.spread,
+            "; ".join(f"error with {name}: {spans[name]}" for name in (means[0], bars[0])),
+        )
+        yield say(
+            f"{whole.text} uses {means[0]}, its error {spread.printed if spread else ''} {bars[0]}", whole, *parts,
+            arithmetic=f"{told}; printed {bar}", pattern="weights of mean and error differ",
+        )  # fmt: skip

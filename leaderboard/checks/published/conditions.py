@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 
 from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.finding import Explanation, Finding, Tally, cell
+from leaderboard.checks.finding import Explanation, Finding, Tally, cell, say
 from leaderboard.checks.registry import check
 from leaderboard.claims.model import Settings
 
@@ -41,12 +40,11 @@ def hyperparameters(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     tally.in_range(len(evidence.set.settings) - len(gaps))
     if gaps:
         told = "; ".join(f"{settings.where} ({', '.join(settings.tasks)}): {', '.join(m)}" for settings, m in gaps)
-        yield Finding(
+        yield say(
             f"{len(gaps)} of {len(evidence.set.settings)} tables of settings leave some out",
-            arithmetic=told,
-            explanations=(Explanation("stated in the text or in released code", "enter them as settings", True),),
-            pattern="settings",
-        )
+            arithmetic=told, pattern="settings",
+            could=[Explanation("stated in the text or in released code", "enter them as settings", True)],
+        )  # fmt: skip
 
 
 CHOSEN = re.compile(r"\b(best|max(imum)?|peak|oracle)\b")
@@ -59,55 +57,47 @@ def selected_on_test(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     tally.in_range(sum(n.scope.aggregation is not None for n in evidence.numbers) - len(chosen))
     if not chosen:
         return
-    tables = ", ".join(dict.fromkeys(n.claim.where.table for n in chosen))
-    yield Finding(
-        f"{len(chosen)} numbers ({tables}) are the {chosen[0].scope.aggregation} on the test split",
-        cells=tuple(cell(n.claim) for n in chosen[:3]),
-        arithmetic="the maximum of T noisy values exceeds their mean, by about σ √(2 ln T) for T independent ones",
-        explanations=(Explanation("chosen on a validation split held out of training", "state the split", False),),
-        pattern="chosen on test",
+    tables = ", ".join(dict.fromkeys(n.table for n in chosen))
+    yield say(
+        f"{len(chosen)} numbers ({tables}) are the {chosen[0].scope.aggregation} on the test split", *chosen[:3],
+        arithmetic=MAXIMUM, pattern="chosen on test",
+        could=[Explanation("chosen on a validation split held out of training", "state the split")],
         note="The last epoch's number, or one chosen on held-out data, would be a test result.",
-    )
+    )  # fmt: skip
+
+
+MAXIMUM = "the maximum of T noisy values exceeds their mean, by about σ √(2 ln T) for T independent ones"
 
 
 def _is_chosen(number: Number) -> bool:
-    return fold(number.scope.split) == "test" and bool(CHOSEN.search(fold(number.scope.aggregation)))
+    return number.split == "test" and bool(CHOSEN.search(fold(number.scope.aggregation)))
 
 
 @check("DB-N")
 def unequal_n(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Rows of one column stand on different numbers of runs or tasks."""
     for column in evidence.columns.values():
-        for name, counts in (("runs", _counts(column, "n")), ("items", _averaged(column))):
-            if len(counts) == 1:
+        averages = [n for n in column if n.claim.role == "average"]
+        for name, found in (
+            ("runs", [(n, n.claim.n) for n in column]),
+            ("items", [(n, n.claim.items) for n in averages]),
+        ):
+            firsts = {count: n for n, count in reversed(found) if count is not None}
+            if len(firsts) == 1:
                 tally.in_range()
-            elif len(counts) > 1:
-                yield _unequal(name, counts)
+            elif len(firsts) > 1:
+                yield _unequal(name, firsts)
 
 
-def _counts(numbers: list[Number], field: str) -> dict[int, list[Number]]:
-    counts: dict[int, list[Number]] = defaultdict(list)
-    for number in numbers:
-        if (count := getattr(number.claim, field)) is not None:
-            counts[count].append(number)
-    return counts
-
-
-def _averaged(column: list[Number]) -> dict[int, list[Number]]:
-    return _counts([n for n in column if n.claim.role == "average"], "items")
-
-
-def _unequal(name: str, counts: dict[int, list[Number]]) -> Finding:
-    told = ", ".join(f"{numbers[0].scope.method} {count}" for count, numbers in sorted(counts.items()))
-    first = next(iter(counts.values()))[0]
-    column = f"{first.claim.where.table}, {first.scope.task or first.scope.metric}"
-    return Finding(
-        f"{column}: different numbers of {name} ({told})",
-        cells=tuple(cell(numbers[0].claim) for numbers in counts.values()),
-        arithmetic="a mean over other runs or tasks is another quantity",
-        explanations=(Explanation("the missing ones were lost at random", "cannot be told from the print", False),),
+def _unequal(name: str, firsts: dict[int, Number]) -> Finding:
+    told = ", ".join(f"{number.scope.method} {count}" for count, number in sorted(firsts.items()))
+    first = next(reversed(firsts.values()))
+    return say(
+        f"{first.table}, {first.scope.task or first.scope.metric}: different numbers of {name} ({told})",
+        *reversed(firsts.values()), arithmetic="a mean over other runs or tasks is another quantity",
+        could=[Explanation("the missing ones were lost at random", "cannot be told from the print")],
         pattern=f"unequal numbers of {name}",
-    )
+    )  # fmt: skip
 
 
 @check("DB-NONFINITE")
@@ -119,14 +109,12 @@ def not_finite(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             tally.in_range()
             continue
         total = len(claim.values)
-        rate = f"{len(words)} of {total} runs" if total else "the cell"
-        yield Finding(
-            f"{rate} printed as {words[0]}",
-            cells=(cell(claim),),
+        yield say(
+            f"{f'{len(words)} of {total} runs' if total else 'the cell'} printed as {words[0]}", cell(claim),
             arithmetic=f"failure rate {100 * len(words) / total:.0f} %" if total else "",
-            explanations=(Explanation("a cell that was never run", "print a dash", True),),
+            could=[Explanation("a cell that was never run", "print a dash", True)],
             pattern="values that are not finite",
-        )
+        )  # fmt: skip
 
 
 NOT_FINITE = re.compile(r"\b(nan|inf|infinity|diverged|failed|oom)\b|∞")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from math import ceil, floor
 
 from leaderboard.checks.evidence import Evidence, Number
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, say
 from leaderboard.checks.measures import family
 from leaderboard.checks.numbers import Interval, Reported, parse, show
 from leaderboard.checks.registry import check
@@ -46,23 +48,19 @@ def possible(reported: Reported, percent: bool, items: int, policy: Rounding | N
 @check("GRIM-ACC")
 def grim(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """An accuracy that is no whole count."""
-    for number in evidence.numbers:
-        claim = number.claim
-        if not is_count(number):
-            continue
-        if claim.items is None:
+    for number in filter(is_count, evidence.numbers):
+        claim, percent = number.claim, number.claim.unit == "percent"
+        total = (claim.items or 0) * (claim.n or 1)
+        if not total:
             tally.skip(NO_ITEMS)
-            continue
-        percent, total = claim.unit == "percent", claim.items * (claim.n or 1)
-        power = grim_power(number.reported, percent, total)
-        if power == 0:
+        elif (power := grim_power(number.reported, percent, total)) == 0:
             tally.skip("no power: as many counts as printed values")
-            continue
-        verdict, policy = judge(partial(possible, number.reported, percent, total), claim.rounding)
-        if verdict is Verdict.PASS:
-            tally.ok()
         else:
-            yield _no_count(number, percent, total, power, verdict, policy)
+            verdict, policy = judge(partial(possible, number.reported, percent, total), claim.rounding)
+            if verdict is Verdict.PASS:
+                tally.ok()
+            else:
+                yield reported_as(verdict, policy, _no_count(number, percent, total, power))
 
 
 def grim_power(reported: Reported, percent: bool, total: int) -> Fraction:
@@ -71,29 +69,22 @@ def grim_power(reported: Reported, percent: bool, total: int) -> Fraction:
     return max(Fraction(0), 1 - total / values)
 
 
-def _no_count(
-    number: Number, percent: bool, total: int, power: Fraction, verdict: Verdict, policy: Rounding
-) -> Finding:
-    reported = number.reported
-    scale = 100 if percent else 1
+def _no_count(number: Number, percent: bool, total: int, power: Fraction) -> Finding:
+    reported, scale = number.reported, 100 if percent else 1
     count = reported.value * total / scale
-    below = int(count)
-    nearest = tuple(show(Fraction(k * scale, total), max(reported.decimals, 0)) for k in (below, below + 1))
-    unit = " %" if percent else ""
+    near = tuple(show(Fraction(k * scale, total), max(reported.decimals, 0)) for k in (int(count), int(count) + 1))
     others = [size for size in ROUND_SIZES if size != total and possible(reported, percent, size)]
-    found = Finding(
-        f"{reported.text}{unit} of {total} items is no whole count (nearest {' and '.join(nearest)})",
-        (cell(number.claim),),
-        f"{reported.text} × {total} / {scale} = {show(count)}; power {show(power * 100, 0)} %",
-        (
-            Explanation("another number of items", f"fits {', '.join(map(str, others))}", bool(others)),
-            Explanation("a mean over classes or batches instead of items", "", True),
-            slip("value", reported, lambda other: possible(other, percent, total)),
-        ),
-        f"no whole counts of {total} items",
-        nearest=nearest,
+    could = (
+        Explanation("another number of items", f"fits {', '.join(map(str, others))}", bool(others)),
+        Explanation("a mean over classes or batches instead of items", "", True),
+        slip("value", reported, lambda other: possible(other, percent, total)),
     )
-    return reported_as(verdict, policy, found)
+    unit = " %" if percent else ""
+    return say(
+        f"{reported.text}{unit} of {total} items is no whole count (nearest {' and '.join(near)})", number, could=could,
+        arithmetic=f"{reported.text} × {total} / {scale} = {show(count)}; power {show(power * 100, 0)} %",
+        pattern=f"no whole counts of {total} items", nearest=near,
+    )  # fmt: skip
 
 
 @check("DEBIT-SE")
@@ -112,28 +103,23 @@ def debit(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         def implied(p: Interval, one: Fraction = one, items: int = items) -> Interval:
             return binomial_error(p.clip(0, one).scale(1 / one), items).scale(one)
 
-        relation = Relation(
-            "standard errors that are not binomial", f"√({{0}} × ({one} − {{0}}) / {items - 1})", implied,
-            severity=Severity.WARNING,
-        )  # fmt: skip
-        told = cell(number.claim)
-        tested = Case(relation, Term("error", error, told), (Term("value", number.reported, told),))
-        verdict, policy = tested.judge()
-        if verdict is Verdict.PASS:
-            tally.ok()
-            continue
-        wide, p = tested.implied().scale(Fraction(196, 100)), number.fraction().clip(0, 1)
-        per_item = Interval(p.lo * (1 - p.lo), p.hi * (1 - p.hi)).sqrt().scale(one) if p.hi <= Fraction(1, 2) else None
-        others = [
-            Explanation("the sd over items", "", per_item is not None and per_item.meets(error.interval())),
-            Explanation("half of a 95 % interval", f"about {show(wide.lo, 4)}", wide.meets(error.interval())),
-            Explanation("a bootstrap or clustered error", "may lie on either side", True),
-        ]
-        middle = show(tested.middle, max(error.decimals, 0))
-        yield tested.finding(
-            verdict, policy, [*others, *tested.slips()], cells=(told,),
-            message=f"± {error.text} beside {number.reported.text} on {items} items; binomial would be {middle}",
-        )  # fmt: skip
+        formula = f"√({{0}} × ({one} − {{0}}) / {items - 1})"
+        relation = Relation("standard errors that are not binomial", formula, implied, severity=Severity.WARNING)
+        tested = Case(
+            relation, Term("error", error, number.cell), (Term(f"{items} items of", number.reported, number.cell),)
+        )
+        yield from tested.tell(tally, _other_errors(tested, number.interval().clip(0, one), one))
+
+
+def _other_errors(tested: Case, value: Interval, one: Fraction) -> Iterator[Explanation]:
+    """What else may stand behind ±."""
+    error, wide = tested.target.span(), tested.implied().scale(Fraction(196, 100))
+    per_item = (
+        Interval(value.lo * (one - value.lo), value.hi * (one - value.hi)).sqrt() if 2 * value.hi <= one else None
+    )
+    yield Explanation("the sd over items", "", per_item is not None and per_item.meets(error))
+    yield Explanation("half of a 95 % interval", f"about {show(wide.lo, 4)}", wide.meets(error))
+    yield Explanation("a bootstrap or clustered error", "may lie on either side", True)
 
 
 def binomial_error(p: Interval, items: int) -> Interval:
@@ -159,61 +145,45 @@ def grimmer(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             tally.skip("the spread is no number")
             continue
         ddofs = (0, 1) if spread.ddof is None else (spread.ddof,)
-        verdict, policy = judge(partial(_feasible, number, sd, ddofs), claim.rounding)
+        verdict, policy = judge(partial(feasible, number, sd, ddofs), claim.rounding)
         if verdict is Verdict.PASS:
             tally.ok()
         else:
-            yield _infeasible(number, sd, items, n, verdict, policy)
+            yield reported_as(verdict, policy, _infeasible(number, sd, items, n))
 
 
 MOST_SUMS = 20_000
 """Sums looked at; a mean that allows more says nothing anyway."""
 
 
-def _feasible(number: Number, sd: Reported, ddofs: tuple[int, ...], policy: Rounding | None = None) -> bool:
-    return any(feasible(number, sd, ddof, policy) for ddof in ddofs)
-
-
-def feasible(number: Number, sd: Reported, ddof: int, policy: Rounding | None = None) -> bool:
+def feasible(number: Number, sd: Reported, ddofs: tuple[int, ...] = (0, 1), policy: Rounding | None = None) -> bool:
     """Whether some sum K and sum of squares Q of whole counts print as mean and sd."""
     claim = number.claim
     items, n = claim.items or 1, claim.n or 1
     percent = claim.unit == "percent"
     sums = whole_counts(number.reported, percent, items * n, policy)
-    scale = Fraction(items, 100 if percent else 1)
-    spread = sd.interval(policy).clip(0, None).scale(scale).square().scale(n - ddof)
     if sums.stop - sums.start > MOST_SUMS:
         return True
-    for total in sums:
-        base = Fraction(total * total, n)
-        low, high = base + spread.lo, base + spread.hi
-        least = max(-(-low.numerator // low.denominator), -(-base.numerator // base.denominator))
-        greatest = high.numerator // high.denominator
+    square = sd.interval(policy).clip(0, None).scale(Fraction(items, 100 if percent else 1)).square()
+    for ddof, total in product(ddofs, sums):
+        base, spread = Fraction(total * total, n), square.scale(n - ddof)
+        least = max(ceil(base + spread.lo), ceil(base))
         first = least if (least - total) % 2 == 0 else least + 1
-        if first <= greatest:
+        if first <= floor(base + spread.hi):
             return True
     return False
 
 
-def _infeasible(number: Number, sd: Reported, items: int, n: int, verdict: Verdict, policy: Rounding) -> Finding:
-    percent = number.claim.unit == "percent"
-    near = [text for step in (-1, 1, -2, 2) if (other := parse(text := sd.moved(step), sd.rounding)) is not None
-            and any(feasible(number, other, ddof) for ddof in (0, 1))]  # fmt: skip
-    sums = whole_counts(number.reported, percent, items * n)
+def _infeasible(number: Number, sd: Reported, items: int, n: int) -> Finding:
+    moved = ((text, parse(text, sd.rounding)) for text in map(sd.moved, (-1, 1, -2, 2)))
+    sums = whole_counts(number.reported, number.claim.unit == "percent", items * n)
     told = f"the mean itself is no whole count of {items * n}"
     if sums.start < sums.stop:
-        told = (
-            f"K from {sums.start} to {sums.stop - 1}; no whole Q ≡ K (mod 2) in (n − ddof)(s ± h)²(N / 100)² + K² / n"
-        )
-    found = Finding(
-        f"{number.reported.text} ± {sd.text} over {n} runs of {items} items comes from no whole counts",
-        (cell(number.claim),),
-        told,
-        (
-            Explanation("runs on different numbers of items", "", True),
-            slip("sd", sd, lambda other: any(feasible(number, other, ddof) for ddof in (0, 1))),
-        ),
-        "mean and sd of no whole counts",
-        nearest=tuple(near),
-    )
-    return reported_as(verdict, policy, found)
+        rule = "no whole Q ≡ K (mod 2) in (n − ddof)(s ± h)²(N / 100)² + K² / n"
+        told = f"K from {sums.start} to {sums.stop - 1}; {rule}"
+    could = (Explanation("runs on different numbers of items", "", True), slip("sd", sd, partial(feasible, number)))
+    return say(
+        f"{number.text} ± {sd.text} over {n} runs of {items} items comes from no whole counts", number, arithmetic=told,
+        could=could, pattern="mean and sd of no whole counts",
+        nearest=tuple(text for text, other in moved if other is not None and feasible(number, other)),
+    )  # fmt: skip

@@ -6,14 +6,14 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from statistics import median_low
 
-from leaderboard.checks.borne import gathered, support
+from leaderboard.checks.borne import Hypothesis, gathered
 from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, say
 from leaderboard.checks.measures import group_of, power, tidy
 from leaderboard.checks.numbers import exactly, show
 from leaderboard.checks.registry import check
@@ -28,7 +28,7 @@ from leaderboard.lexicon import read
 def whole_of(numbers: Sequence[Number]) -> Fraction:
     """What one is printed as: 100 where one of them is a percentage or above one."""
     fraction = any(n.claim.unit == "fraction" for n in numbers)
-    percent = any(n.claim.unit == "percent" or (not fraction and n.reported.value > 1) for n in numbers)
+    percent = any(n.claim.unit == "percent" or (not fraction and n.value > 1) for n in numbers)
     return Fraction(100 if percent else 1)
 
 
@@ -36,11 +36,9 @@ def terms(numbers: Sequence[Number], names: Sequence[str] = ()) -> list[Term]:
     """Operands in the scale of the first: percentages beside fractions are converted."""
     units = [n.claim.unit for n in numbers]
     factors = {("percent", "fraction"): Fraction(100), ("fraction", "percent"): Fraction(1, 100)}
-    told = names or [n.scope.metric or n.claim.role or n.scope.task or n.claim.where.column or "" for n in numbers]
+    told = names or [n.scope.metric or n.claim.role or n.scope.task or n.column or "" for n in numbers]
     return [
-        Term(
-            name, n.reported, cell(n.claim), factors.get((units[0], unit), Fraction(1)) * (power(n.claim) if at else 1)
-        )
+        Term(name, n.reported, n.cell, factors.get((units[0], unit), Fraction(1)) * (power(n.claim) if at else 1))
         for at, (n, name, unit) in enumerate(zip(numbers, told, units, strict=True))
     ]
 
@@ -53,14 +51,12 @@ def case(relation: Relation, numbers: Sequence[Number], names: Sequence[str] = (
 
 def layout(numbers: Sequence[Number]) -> tuple[str, ...]:
     """Table and headings: numbers of other rows with the same ones are read alike."""
-    return (numbers[0].claim.where.table, *(n.claim.where.column for n in numbers))
+    return (numbers[0].table, *(n.column for n in numbers))
 
 
 def usual(evidence: Evidence, number: Number) -> Fraction | None:
     """The median of the other numbers under the same heading: what a slip was most likely meant to be near to."""
-    where = number.claim.where
-    under = evidence.by_cell[(where.table, where.column, fold(number.scope.metric))]
-    others = [n.reported.value for n in under if n is not number]
+    others = [n.value for n in evidence.under(number) if n is not number]
     return median_low(others) if others else None
 
 
@@ -79,35 +75,19 @@ def _related(evidence: Evidence, id: str) -> Iterator[tuple[Identity, tuple[Numb
 
 def held(evidence: Evidence, id: str, tally: Tally) -> Iterator[Finding]:
     """Every identity of a check, held against the numbers of every row that prints its metrics."""
-    found = list(_related(evidence, id))
-    for same in gathered(found, lambda entry: (entry[0].roles, layout(entry[1]))):
-        cases = [case(i.on(whole_of(ns), all(n.claim.n == 1 for n in ns)), ns) for i, ns in same]
-        for unscaled, (_, numbers) in zip(cases, same, strict=True):
-            tested = _scaled(unscaled, power(numbers[0].claim))
-            verdict, policy = tested.judge()
-            if verdict is Verdict.PASS:
-                tally.ok()
-                continue
-            near = {id_of(term): usual(evidence, n) for term, n in zip(tested.terms, numbers, strict=True)}
-            slips = list(tested.slips(lambda term, near=near: near.get(id_of(term))))  # type: ignore[misc]
-            swapped = Explanation("the two cells are swapped", "", True)
-            told = [swapped] if len(numbers) == 2 and tested.relation.sign == "≤" else []
-            yield tested.finding(verdict, policy, [*told, *tested.copies(), *slips])
+    for identity, numbers in _related(evidence, id):
+        relation = identity.on(whole_of(numbers), all(n.claim.n == 1 for n in numbers), power(numbers[0].claim))
+        tested = case(relation, numbers)
+
+        def near(term: Term, of: Case = tested, numbers: tuple[Number, ...] = numbers) -> Fraction | None:
+            return usual(evidence, numbers[of.terms.index(term)])
+
+        yield from tested.tell(tally, _swapped(relation, numbers), near=near)
 
 
-def id_of(term: Term) -> str:
-    """An operand by its place."""
-    return f"{term.cell.where}{term.name}"
-
-
-def _scaled(tested: Case, scale: Fraction) -> Case:
-    """The same with the target in another power of ten."""
-    if scale == 1:
-        return tested
-    relation, implied = tested.relation, tested.relation.implied
-    told = f"{relation.formula} × {show(1 / scale)}"
-    new = Relation(relation.pattern, told, lambda *spans: implied(*spans).scale(1 / scale), relation.sign, relation.why)
-    return Case(new, tested.target, tested.others)
+def _swapped(relation: Relation, numbers: tuple[Number, ...]) -> Iterator[Explanation]:
+    if len(numbers) == 2 and case(relation, numbers[::-1]).holds():
+        yield Explanation("the two cells are swapped", fits=True)
 
 
 @check("COMPL")
@@ -148,22 +128,20 @@ def _at_k(evidence: Evidence) -> Iterator[tuple[Identity, tuple[Number, ...]]]:
 def _ties(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """Rows with equal scores must share their rank or win rate."""
     pairs = list(evidence.related("score", tidy("win rate")))
-    for rows in gathered(pairs, lambda pair: (pair[0].claim.where.table, pair[0].reported.value)):
+    for rows in gathered(pairs, lambda pair: (pair[0].table, pair[0].value)):
         rates = [rate for _, rate in rows]
-        low, high = (pick(rates, key=lambda n: n.reported.value) for pick in (min, max))
+        low, high = (pick(rates, key=lambda n: n.value) for pick in (min, max))
         if len(rows) < 2 or low.interval().meets(high.interval()):
             tally.ok()
             continue
-        value = show(rows[0][0].reported.value)
-        fair = show(sum((r.reported.value for r in rates), Fraction(0)) / len(rates), max(low.reported.decimals, 0))
-        yield Finding(
-            f"{len(rows)} rows tie at {value} but win rates go from {low.reported.text} to {high.reported.text}",
-            (cell(low.claim), cell(high.claim)),
-            f"half a win each gives every one of them the mean, {fair}",
-            (Explanation("the scores differ beyond the printed digits", f"they print as {value}", True),),
-            "ties broken by order",
-            nearest=(fair,),
-        )
+        value, digits = show(rows[0][0].value), max(low.reported.decimals, 0)
+        fair = show(sum((r.value for r in rates), Fraction(0)) / len(rates), digits)
+        yield say(
+            f"{len(rows)} rows tie at {value} but win rates go from {low.text} to {high.text}", low, high,
+            arithmetic=f"half a win each gives every one of them the mean, {fair}",
+            could=[Explanation("the scores differ beyond the printed digits", f"they print as {value}", True)],
+            pattern="ties broken by order", nearest=(fair,),
+        )  # fmt: skip
 
 
 # --- F-scores ---------------------------------------------------------------------------------------------------------
@@ -186,7 +164,7 @@ class Triple:
     @property
     def case(self) -> Case:
         """The score against the harmonic mean of its parts."""
-        names = ("H", *(n.scope.task or n.scope.metric or n.claim.where.column for n in self.parts))
+        names = ("H", *(n.scope.task or n.scope.metric or n.column for n in self.parts))
         return case(f_measure(self.beta), self.numbers, (f"F{show(self.beta)}", "P", "R") if self.is_f else names)
 
     @property
@@ -225,15 +203,8 @@ def f_bound(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     for triple in triples(evidence):
         if (tested := triple.above_bound) is None:
             tally.ok()
-            continue
-        full = triple.case
-        yield tested.finding(*tested.judge(), [_reordered(full), *full.slips()], nearest=_repairs(full), of=full)
-
-
-def _repairs(tested: Case) -> tuple[str, ...]:
-    """What each operand would have to be, the others being right."""
-    needs = ((term.name, tested.needed(term)) for term in tested.terms)
-    return tuple(f"{name} {need}" for name, need in needs if need is not None and not need.startswith("−"))
+        else:
+            yield tested.finding([_reordered(triple.case)], of=triple.case)
 
 
 def _reordered(tested: Case) -> Explanation:
@@ -275,20 +246,18 @@ def harmonic_means(evidence: Evidence) -> Iterator[Triple]:
 def f_harmonic(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """An F-score or H that is not the harmonic mean of its two parts."""
     found = [t for t in triples(evidence) if t.above_bound is None]
-    found += harmonic_means(evidence)
-    for same in gathered(found, lambda triple: layout(triple.numbers)):
-        hits = [triple.case.holds() for triple in same]
-        sure = support(hits, [triple.case.chance for triple in same])
+    for same in gathered([*found, *harmonic_means(evidence)], lambda triple: layout(triple.numbers)):
+        hits, chance = [t.case.holds() for t in same], sum(t.case.chance for t in same) / len(same)
+        reading = Hypothesis("harmonic", hits, chance)
         averaged = len(same) > 1 and all(triple.is_below(A_LITTLE) for triple in same)
-        for triple, borne_out in zip(same, sure, strict=True):
-            verdict, policy = triple.case.judge()
-            if verdict is Verdict.PASS:
+        for triple, hit in zip(same, hits, strict=True):
+            sure, verdict = reading.others(hit).is_borne_out(), triple.case.judge()
+            if verdict[0] is Verdict.PASS:
                 tally.ok()
-            elif triple.is_below() and not borne_out and (averaged or is_averaged(evidence, triple)):
+            elif triple.is_below() and not sure and (averaged or is_averaged(evidence, triple)):
                 tally.skip("an average over classes or data sets, which may lie below")
             else:
-                stated = not triple.is_f or says_micro(evidence, triple.score)
-                yield _not_harmonic(triple, stated, borne_out, verdict, policy)
+                yield _not_harmonic(triple, not triple.is_f or says_micro(evidence, triple.score), sure, verdict)
 
 
 A_LITTLE = Fraction(1, 10)
@@ -307,41 +276,38 @@ def says_micro(evidence: Evidence, number: Number) -> bool:
 
 def is_averaged(evidence: Evidence, triple: Triple) -> bool:
     """Whether the caption says that scores are averaged over classes, or recall is the accuracy in every row."""
-    table = triple.score.claim.where.table
+    table = triple.score.table
     if AVERAGED.search(fold(evidence.set.captions.get(table))):
         return True
-    pairs = [(a, r) for a, r in evidence.related("accuracy", "recall") if r.claim.where.table == table]
-    return len(pairs) > 1 and all(a.reported.value == r.reported.value for a, r in pairs)
+    pairs = [(a, r) for a, r in evidence.related("accuracy", "recall") if r.table == table]
+    return len(pairs) > 1 and all(a.value == r.value for a, r in pairs)
 
 
-def _not_harmonic(triple: Triple, stated: bool, borne_out: bool, verdict: Verdict, policy: Rounding) -> Finding:
+def _not_harmonic(triple: Triple, stated: bool, sure: bool, verdict: tuple[Verdict, Rounding]) -> Finding:
     tested = triple.case
     f, p, r = (term.span() for term in tested.terms)
-    above = f.lo > tested.implied().hi
+    above, macro = f.lo > tested.implied().hi, "a macro average or a mean over items, runs or data sets"
+    betas = [beta for beta in (Fraction(1), Fraction(1, 2), Fraction(2)) if triple.is_f and beta != triple.beta]
     told = [
-        Explanation(f"F{show(beta)} instead of F{show(triple.beta)}", "", f_measure(beta).implied(p, r).meets(f))
-        for beta in (Fraction(1), Fraction(1, 2), Fraction(2))
-        if triple.is_f and beta != triple.beta
+        Explanation(f"F{show(b)} instead of F{show(triple.beta)}", "", f_measure(b).implied(p, r).meets(f))
+        for b in betas
     ]
-    told += [Explanation("the arithmetic mean of the two", "", (p + r).scale(Fraction(1, 2)).meets(f))]
-    told += [_reordered(tested), *tested.slips()]
-    if borne_out:
-        told.append(Explanation("a macro average or a mean over items", "the other rows are exactly harmonic"))
+    told += [
+        Explanation("the arithmetic mean of the two", "", (p + r).scale(Fraction(1, 2)).meets(f)),
+        _reordered(tested),
+    ]
+    if sure:
+        told.append(Explanation(macro, "the other rows are exactly harmonic"))
     elif above:
         where = "only where the three leave out different classes: otherwise it is never above that of the means"
-        told.append(Explanation("a macro average or a mean over items", "" if stated else where, not stated))
+        told.append(Explanation(macro, "" if stated else where, not stated))
     else:
-        told.append(Explanation("a macro average or a mean over items, runs or data sets", "may lie below", True))
+        told.append(Explanation(macro, "may lie below", True))
     if f.hi * 10 < min(p.lo, r.lo):
         told.append(Explanation("a wrong heading", "F is less than a tenth of both: hardly an F-score of these", True))
-    return tested.finding(
-        verdict,
-        policy,
-        told,
-        severity=Severity.ERROR if borne_out or (stated and above) else Severity.WARNING,
-        nearest=_repairs(tested),
-        pattern="F-scores that are no harmonic mean" if triple.is_f else "H that is no harmonic mean",
-    )
+    severity = Severity.ERROR if sure or (stated and above) else Severity.WARNING
+    pattern = tested.relation.pattern if triple.is_f else "H that is no harmonic mean"
+    return tested.finding(told, verdict, severity=severity, pattern=pattern)
 
 
 # --- perplexity -------------------------------------------------------------------------------------------------------
@@ -356,21 +322,16 @@ PLAUSIBLE = exactly("1.005")
 def perplexity(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """A perplexity that is not the exponential of its loss."""
     for ppl, loss in evidence.related("perplexity", "loss"):
-        if not 0 <= loss.reported.value < LARGEST:
+        if not 0 <= loss.value < LARGEST:
             tally.skip("no loss of a language model")
             continue
         runs = {loss.claim.n, ppl.claim.n} - {None}
-        rule = Relation(PERPLEXITY.pattern, "e^{0}", PERPLEXITY.implied, "=" if runs <= {1} else "≥",
-                        "a mean of exponentials is no less than that of the mean", Severity.WARNING)  # fmt: skip
-        tested = case(rule, (ppl, loss))
-        verdict, policy = tested.judge()
-        implied, printed = tested.implied(), ppl.interval()
-        if verdict is Verdict.PASS:
-            tally.ok()
-        elif not runs and implied.hi < printed.lo <= (implied * PLAUSIBLE).hi:
+        tested = case(replace(PERPLEXITY, sign="=" if runs <= {1} else "≥"), (ppl, loss))
+        low, high = tested.implied().hi, (tested.implied() * PLAUSIBLE).hi
+        if not runs and not tested.holds() and low < ppl.interval().lo <= high:
             tally.skip("a little too high for one run, and the number of runs is not stated")
         else:
-            yield tested.finding(verdict, policy, [*_other_losses(tested, known=bool(runs)), *tested.slips()])
+            yield from tested.tell(tally, _other_losses(tested, known=bool(runs)))
 
 
 def _other_losses(tested: Case, known: bool) -> Iterator[Explanation]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
+from fractions import Fraction
 
-from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell
+from leaderboard.checks.borne import gathered
+from leaderboard.checks.evidence import HEADING, Evidence, Number, fold
+from leaderboard.checks.finding import Explanation, Finding, Tally, Verdict, say
 from leaderboard.checks.measures import bounds, describes, family, is_rank, measure
-from leaderboard.checks.numbers import show
+from leaderboard.checks.numbers import Interval, show
 from leaderboard.checks.registry import check
-from leaderboard.checks.relation import judge, reported_as, slip
-from leaderboard.claims.model import Rounding
+from leaderboard.checks.relation import Case, Relation, Term
 
 Limits = tuple[int | None, int | None]
 
@@ -24,16 +24,17 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         limits = limits_of(evidence, number)
         if limits == (None, None):
             continue
-        if limits[1] is not None and RELATIVE.search(fold(evidence.set.captions.get(number.claim.where.table))):
+        if limits[1] is not None and RELATIVE.search(fold(evidence.set.captions.get(number.table))):
             tally.skip("the caption makes another quantity of the metric, such as a relative one")
             continue
-        verdict, policy = _judged(number, limits)
-        if verdict is Verdict.PASS:
+        if _is_within(number, limits) or (tested := _case(number, limits)).holds():
             tally.in_range()
         elif _is_another_quantity(evidence, number):
             tally.skip("the heading does not name the caption's metric, and its numbers are not of it")
         else:
-            yield reported_as(verdict, policy, _outside(number, limits))
+            printed, misread = number.text, number.claim.unit == "fraction" and 1 < number.value <= 100
+            told = f"{printed} % = {show(number.value / 100)}"
+            yield tested.finding([Explanation("percent where a fraction is meant", told, misread)], nearest=())
     yield from _mixed(evidence)
 
 
@@ -49,11 +50,10 @@ def _is_another_quantity(evidence: Evidence, number: Number) -> bool:
 
     Its own heading does not name that metric, and two numbers at least, half of them or more, cannot be of it.
     """
-    where = number.claim.where
-    if where.table not in evidence.set.captions:
+    if number.table not in evidence.set.captions:
         return False
     measured = family(measure(number.claim))
-    lines = ((where.column, evidence.under(number)), (where.row, evidence.by_row[(where.table, where.row)]))
+    lines = ((number.column, evidence.under(number)), (number.row, evidence.like(number, "table", "row")))
     for label, line in lines:
         outside = sum(not is_possible(evidence, other) for other in line)
         named = any((known := family(part)) and measured and known.name == measured.name for part in label.split(" / "))
@@ -78,51 +78,37 @@ def limits_of(evidence: Evidence, number: Number) -> Limits:
 
 def is_possible(evidence: Evidence, number: Number) -> bool:
     """Whether the number is within its metric's range under some rounding."""
-    return _judged(number, limits_of(evidence, number))[0] is not Verdict.FAIL
+    limits = limits_of(evidence, number)
+    return _is_within(number, limits) or _case(number, limits).judge()[0] is not Verdict.FAIL
 
 
-def _judged(number: Number, limits: Limits) -> tuple[Verdict, Rounding]:
-    low, high = limits
-    unit = number.reported.hundredths_in_one
-
-    def allowed(policy: Rounding | None) -> bool:
-        least, most = number.reported.hundredths(policy)
-        return (low is None or most >= low * unit) and (high is None or least <= high * unit)
-
-    return judge(allowed, number.claim.rounding)
+def _is_within(number: Number, limits: Limits) -> bool:
+    """Whether it is within the range as it stands."""
+    (low, high), value = limits, number.value
+    return (low is None or value >= low) and (high is None or value <= high)
 
 
-def _outside(number: Number, limits: Limits) -> Finding:
-    reported, name = number.reported, measure(number.claim) or "value"
+def _case(number: Number, limits: Limits) -> Case:
     low, high = limits
     ends = f"[{'−∞' if low is None else low}, {'∞' if high is None else high}]"
-    misread = number.claim.unit == "fraction" and 1 < reported.value <= 100
-    return Finding(
-        f"{name} {reported.text} ({number.claim.unit}) is outside {ends}",
-        (cell(number.claim),),
-        f"{reported.text} stands for {number.interval()}; {name} lies in {ends}",
-        (
-            Explanation(
-                "percent where a fraction is meant", f"{reported.text} % = {show(reported.value / 100)}", misread
-            ),
-            slip("value", reported, lambda other: _judged(Number(number.claim, other), limits)[0] is Verdict.PASS),
-        ),
-        f"out of range in {number.claim.where.table}",
-        Severity.ERROR,
-    )
+    span = Interval(Fraction(-ENDLESS if low is None else low), Fraction(ENDLESS if high is None else high))
+    relation = Relation(f"out of range in {number.table}", ends, lambda: span, "∈")
+    return Case(relation, Term(measure(number.claim) or "value", number.reported, number.cell), ())
+
+
+ENDLESS = 10**100
+"""Beyond any number that is printed."""
 
 
 def _mixed(evidence: Evidence) -> Iterator[Finding]:
     """Columns of a proportion with values on two scales, told row by row."""
-    rows: dict[tuple[str, str], list[tuple[Number, list[Number]]]] = defaultdict(list)
-    for numbers in evidence.by_cell.values():
-        shares = [n for n in numbers if n.reported.value > 0 and _is_share(n)]
-        small = [n for n in shares if n.reported.value <= 1]
-        large = [n for n in shares if n.reported.value > 1]
+    found: list[tuple[Number, list[Number]]] = []
+    for numbers in evidence.by(*HEADING).values():
+        shares = [n for n in numbers if n.value > 0 and _is_share(n)]
+        small, large = [n for n in shares if n.value <= 1], [n for n in shares if n.value > 1]
         if small and large and _two_scales(small, large):
-            for number in small:
-                rows[(number.claim.where.table, number.claim.where.row)].append((number, large))
-    yield from (_mixture(same) for same in rows.values())
+            found += [(number, large) for number in small]
+    yield from map(_mixture, gathered(found, lambda entry: (entry[0].table, entry[0].row)))
 
 
 def _is_share(number: Number) -> bool:
@@ -135,31 +121,26 @@ def _is_share(number: Number) -> bool:
 
 def _two_scales(small: list[Number], large: list[Number]) -> bool:
     """The small ones, times one hundred, lie among the large ones, which all have the same number of fewer decimals."""
-    low, high = (f(n.reported.value for n in large) for f in (min, max))
-    among = all(low / 2 <= n.reported.value * 100 <= high * 2 for n in small)
+    low, high = (f(n.value for n in large) for f in (min, max))
+    among = all(low / 2 <= n.value * 100 <= high * 2 for n in small)
     digits = {n.reported.decimals for n in large}
     finer = len(digits) == 1 and min(n.reported.decimals for n in small) > max(digits)
-    return among and finer and low >= 5 * max(n.reported.value for n in small)
+    return among and finer and low >= 5 * max(n.value for n in small)
 
 
 def _mixture(row: list[tuple[Number, list[Number]]]) -> Finding:
     """One row of fractions among rows of percentages."""
     first, others = row[0]
-    where = first.claim.where
-    place = f"{where.table}, {where.row or where.column or first.scope.metric}"
-    values = ", ".join(number.reported.text for number, _ in row[:3]) + (" ..." if len(row) > 3 else "")
-    beside = ", ".join(large[0].reported.text for _, large in row[:3])
-    what = "fractions" if len(row) > 1 else "a fraction"
+    place = f"{first.table}, {first.row or first.column or first.scope.metric}"
+    values = ", ".join(number.text for number, _ in row[:3]) + (" ..." if len(row) > 3 else "")
+    beside, what = ", ".join(large[0].text for _, large in row[:3]), "fractions" if len(row) > 1 else "a fraction"
 
     def told(number: Number, large: list[Number]) -> str:
-        low, high = (pick(large, key=lambda n: n.reported.value).reported.text for pick in (min, max))
-        hundred = show(number.reported.value * 100)
-        return f"100 × {number.reported.text} = {hundred}, the others of its column lie from {low} to {high}"
+        low, high = (pick(large, key=lambda n: n.value).text for pick in (min, max))
+        return f"100 × {number.text} = {show(number.value * 100)}, the others of its column lie from {low} to {high}"
 
-    return Finding(
-        f"{place}: {values} beside {beside}, {what} among percentages",
-        (*(cell(number.claim) for number, _ in row[:3]), *(cell(n.claim) for n in others[:3])),
-        "; ".join(told(number, large) for number, large in row[:3]),
-        (Explanation("the values really are that small", "", True),),
-        "percent and fractions mixed",
-    )
+    return say(
+        f"{place}: {values} beside {beside}, {what} among percentages", *(number for number, _ in row[:3]), *others[:3],
+        arithmetic="; ".join(told(number, large) for number, large in row[:3]), pattern="percent and fractions mixed",
+        could=[Explanation("the values really are that small", "", True)],
+    )  # fmt: skip

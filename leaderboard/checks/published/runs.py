@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import parse, show
 from leaderboard.checks.published.differences import baselines
@@ -33,7 +33,7 @@ class Comparison:
     @property
     def gain(self) -> Fraction:
         """How much better, positive in the metric's direction."""
-        gap = self.better.reported.value - self.other.reported.value
+        gap = self.better.value - self.other.value
         return -gap if direction_of(self.better.claim)[0] == "min" else gap
 
 
@@ -55,10 +55,10 @@ def compared(evidence: Evidence, text: TextClaim) -> Iterator[tuple[Number, Numb
         scope = column[0].scope
         if (tasks and fold(scope.task) not in tasks) or (text.metric and fold(text.metric) != fold(scope.metric)):
             continue
-        mine = [n for n in column if fold(n.scope.method) == fold(text.method)]
-        others = [n for n in column if fold(n.scope.method) != fold(text.method)]
+        mine = [n for n in column if n.method == fold(text.method)]
+        others = [n for n in column if n.method != fold(text.method)]
         if text.baseline:
-            others = [n for n in others if fold(n.scope.method) == fold(text.baseline)]
+            others = [n for n in others if n.method == fold(text.baseline)]
         yield from ((number, other) for number in mine for other in others)
 
 
@@ -77,7 +77,7 @@ def _bold(evidence: Evidence) -> Iterator[tuple[Number, Number, str]]:
         if not bold or not plain:
             continue
         best = min if direction_of(column[0].claim)[0] == "min" else max
-        yield bold[0], best(plain, key=lambda n: n.reported.value), "bold"
+        yield bold[0], best(plain, key=lambda n: n.value), "bold"
 
 
 @check("SINGLE")
@@ -88,22 +88,20 @@ def single(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         tally.skip("n not stated") if any(n.claim.n is None for n in evidence.numbers) else tally.ok()
         return
     pairs = [pair for pair in comparisons(evidence) if pair.better.claim.n == 1 and pair.other.claim.n == 1]
-    tables = Counter(n.claim.where.table for n in single_runs)
+    tables = Counter(n.table for n in single_runs)
     whose = f"{len(single_runs)} of {len(evidence.numbers)} numbers ({', '.join(tables)})"
     if not pairs:
         tally.skip("single runs, nothing compared", len(single_runs))
         return
-    pairs.sort(key=lambda pair: abs(pair.gain) / max(abs(pair.other.reported.value), pair.other.reported.ulp))
+    pairs.sort(key=lambda pair: abs(pair.gain) / max(abs(pair.other.value), pair.other.reported.ulp))
     said = sorted({pair.says for pair in pairs})
-    yield Finding(
+    told = "; ".join(map(_gap, pairs[:3])) + "; the spread of one run is 0/0, so none of these gaps has an error bar"
+    yield say(
         f"{whose} come from one run each; {len(pairs)} comparisons are made of them ({', '.join(said[:4])})",
-        cells=tuple(cell(n.claim) for pair in pairs[:3] for n in (pair.better, pair.other)),
-        arithmetic="; ".join(_gap(pair) for pair in pairs[:3])
-        + "; the spread of one run is 0/0, so none of these gaps has an error bar",
-        explanations=(Explanation("several runs, told elsewhere", "the source states n = 1", False),),
-        pattern="single runs",
+        *(n for pair in pairs[:3] for n in (pair.better, pair.other)), arithmetic=told, pattern="single runs",
+        could=[Explanation("several runs, told elsewhere", "the source states n = 1")],
         note="Three or more seeds per number, and mean ± std with n, would make the comparisons testable.",
-    )
+    )  # fmt: skip
 
 
 def _gap(pair: Comparison) -> str:
@@ -119,9 +117,9 @@ def _gap(pair: Comparison) -> str:
 def _rows(pair: Comparison, sign: str, printed: bool = False) -> str:
     """The two rows, and what they are compared on where the source says it."""
     a, b = pair.better, pair.other
-    names = [n.scope.method or n.claim.where.row or n.claim.where.column or "a row" for n in (a, b)]
-    shown = [f"{name} {n.reported.text}" if printed else name for name, n in zip(names, (a, b), strict=True)]
-    on = a.scope.task or a.scope.metric or a.claim.where.column
+    names = [n.scope.method or n.row or n.column or "a row" for n in (a, b)]
+    shown = [f"{name} {n.text}" if printed else name for name, n in zip(names, (a, b), strict=True)]
+    on = a.scope.task or a.scope.metric or a.column
     return f" {sign} ".join(shown) + (f" on {on}" if on else "")
 
 
@@ -131,7 +129,7 @@ def noise(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     unsupported: dict[str, list[tuple[Comparison, str]]] = {}
     for pair in comparisons(evidence):
         gap = Fraction(abs(pair.gain))
-        same = unsupported.setdefault(pair.better.claim.where.table, [])
+        same = unsupported.setdefault(pair.better.table, [])
         interval = welch(pair.better, pair.other)
         if interval is not None:
             low, high = interval
@@ -164,7 +162,7 @@ def welch(a: Number, b: Number) -> tuple[float, float] | None:
         error = float(printed.value) if spread.kind == "se" else float(printed.value) / n**0.5
         parts.append((error**2, n))
     (va, na), (vb, nb) = parts
-    gap = float(a.reported.value - b.reported.value)
+    gap = float(a.value - b.value)
     if va + vb == 0:
         return gap, gap
     from scipy.stats import t
@@ -178,18 +176,14 @@ def _unsupported(table: str, pairs: list[tuple[Comparison, str]]) -> Finding:
     """The gaps of one table that are within noise."""
     rows = [f"{pair.says}: {_rows(pair, 'against', printed=True)}" for pair, _ in pairs]
     more = f" and {len(rows) - MANY} more" if len(rows) > MANY else ""
-    message = f"{rows[0]} is within noise" if len(rows) == 1 else (
-        f"{len(rows)} gaps of {table} are within noise: {'; '.join(rows[:MANY])}{more}"
-    )  # fmt: skip
-    return Finding(
-        message,
-        cells=tuple(cell(n.claim) for pair, _ in pairs[:MANY] for n in (pair.better, pair.other)),
-        arithmetic="; ".join(text for _, text in pairs[:MANY]),
-        explanations=(Explanation("paired by seed, the difference may be sharper", "needs the single runs", True),),
-        pattern="gaps within noise",
-        count=len(pairs),
+    many = f"{len(rows)} gaps of {table} are within noise: {'; '.join(rows[:MANY])}{more}"
+    return say(
+        f"{rows[0]} is within noise" if len(rows) == 1 else many,
+        *(n for pair, _ in pairs[:MANY] for n in (pair.better, pair.other)),
+        arithmetic="; ".join(text for _, text in pairs[:MANY]), pattern="gaps within noise", count=len(pairs),
+        could=[Explanation("paired by seed, the difference may be sharper", "needs the single runs", True)],
         basis="".join(text for _, text in pairs[MANY:]),
-    )
+    )  # fmt: skip
 
 
 MANY = 6
@@ -229,15 +223,12 @@ def _not_consistent(text: TextClaim, pairs: Sequence[Comparison], kinds: Counter
     worse = [pair for pair in pairs if _outcome(pair) in {"worse", "equal"}] or list(pairs)
     higher = sum(pair.gain > 0 for pair in pairs)
     counts = ", ".join(f"{kinds[name]} {name}" for name in ("better", "undecided", "equal", "worse") if kinds[name])
-    return Finding(
+    told = f"{higher} of {len(pairs)} are better"
+    return say(
         f"“{text.text}”: {text.method} against {against} over {len(pairs)} columns: {counts}",
-        cells=tuple(cell(n.claim) for pair in worse[:3] for n in (pair.better, pair.other)),
+        *(n for pair in worse[:3] for n in (pair.better, pair.other)), pattern="consistency",
         arithmetic=f"printed better in {higher} of {len(pairs)}; " + "; ".join(_gap(pair) for pair in worse[:3]),
-        explanations=(
-            Explanation("meant as the sign of the printed numbers only", f"{higher} of {len(pairs)} are better",
-                        higher == len(pairs)),
-        ),
-        pattern="consistency",
+        could=[Explanation("meant as the sign of the printed numbers only", told, higher == len(pairs))],
         note="Undecided: no spread and n ≥ 2 on both sides, or an interval that holds 0.",
     )  # fmt: skip
 
@@ -260,7 +251,7 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             bare.setdefault(claim.where.table, []).append(number)
         else:
             tally.in_range()
-    yield from (_unexplained(evidence, table, kind, numbers) for (table, kind), numbers in gaps.items())
+    yield from (_unexplained(evidence, kind, numbers) for (_, kind), numbers in gaps.items())
     if bare:
         yield _bare(evidence, bare)
 
@@ -294,20 +285,18 @@ def _gap_of(claim: Claim) -> str:
     return WITHOUT_N if claim.n is None else ""
 
 
-def _unexplained(evidence: Evidence, table: str, kind: str, numbers: list[Number]) -> Finding:
-    return Finding(
-        f"{table}: {kind} ({len(numbers)} of {len(evidence.by_table[table])} numbers)",
-        cells=tuple(cell(number.claim) for number in numbers[:3]),
-        arithmetic=_readings(numbers[0], kind),
-        explanations=(Explanation("told in the caption or the text", "enter it as n and spread.kind", True),),
-        pattern=kind,
-        count=len(numbers),
-    )
+def _unexplained(evidence: Evidence, kind: str, numbers: list[Number]) -> Finding:
+    first = numbers[0]
+    return say(
+        f"{first.table}: {kind} ({len(numbers)} of {len(evidence.like(first, 'table'))} numbers)", *numbers[:3],
+        arithmetic=_readings(first, kind), pattern=kind, count=len(numbers),
+        could=[Explanation("told in the caption or the text", "enter it as n and spread.kind", True)],
+    )  # fmt: skip
 
 
 def _readings(number: Number, kind: str) -> str:
     """What the gap leaves open, for one number of the table."""
-    claim, printed = number.claim, number.reported.text
+    claim, printed = number.claim, number.text
     if kind == WITHOUT_SPREAD or claim.spread is None:
         return f"{printed} stands for {claim.n} runs, whose sd √(Σ (x − x̄)² / {(claim.n or 2) - 1}) is not printed"
     spread = parse(claim.spread.printed)
@@ -326,19 +315,13 @@ def _readings(number: Number, kind: str) -> str:
 
 def _bare(evidence: Evidence, bare: dict[str, list[Number]]) -> Finding:
     """Tables that compare numbers and state neither spread nor number of runs; one for a source."""
-    tables, total = list(bare), len(evidence.by_table)
-    count = sum(map(len, bare.values()))
+    tables, total, count = list(bare), len(evidence.by("table")), sum(map(len, bare.values()))
     shown = ", ".join(tables[:4]) + (f" and {len(tables) - 4} more" if len(tables) > 4 else "")
-    every = len(tables) == total
-    whose = "no table states spread or number of runs" if every else (
-        f"neither spread nor number of runs stated in {len(tables)} of {total} tables"
-    )  # fmt: skip
-    return Finding(
-        severity=Severity.INFO,
-        message=f"{whose}: {shown}",
-        cells=tuple(cell(numbers[0].claim) for numbers in list(bare.values())[:3]),
+    some = f"neither spread nor number of runs stated in {len(tables)} of {total} tables"
+    whose = "no table states spread or number of runs" if len(tables) == total else some
+    return say(
+        f"{whose}: {shown}", *[numbers[0] for numbers in bare.values()][:3], count=count, severity=Severity.INFO,
         arithmetic=f"{count} numbers are bold or have a printed difference; none of these gaps can be tested",
-        explanations=(Explanation("told in the caption or the text", "enter it as n and spread", True),),
+        could=[Explanation("told in the caption or the text", "enter it as n and spread", True)],
         pattern="compared, with neither n nor spread",
-        count=count,
-    )
+    )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from leaderboard.checks.evidence import Evidence, Number
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell, ranked
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import bounds
 from leaderboard.checks.numbers import Interval, Reported, exactly, parse, show
 from leaderboard.checks.published.identities import held
@@ -67,33 +67,15 @@ def sd_kind(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         if set(wanted) & set(fitting):
             tally.ok()
             continue
-        right = found[wanted[0]]
-        what = f"is the {fitting[0]}" if fitting else "is none of the usual spreads"
+        right, what = found[wanted[0]], f"is the {fitting[0]}" if fitting else "is none of the usual spreads"
         middle = show((right.lo + right.hi) / 2, max(printed.decimals, 0))
         told = [f"{name} in [{float(span.lo):.6g}, {float(span.hi):.6g}]" for name, span in found.items()]
-        yield Finding(
-            f"± {printed.text} over {len(runs)} printed runs {what}; the {wanted[0]} is {middle}",
-            (cell(number.claim),),
-            f"{'; '.join(told[:4])}; printed {printed.text}",
-            ranked([Explanation(f"it is the {name}", "", name in fitting) for name in found]),
-            "spreads of another kind",
-            nearest=(middle,),
-        )
-    for finding in held(evidence, "SD-KIND", tally):
-        yield _squared(finding)
-
-
-def _squared(finding: Finding) -> Finding:
-    """An sd beside its variance, with what else the number could be."""
-    from dataclasses import replace
-
-    sd, variance = (parse(one.printed) for one in finding.cells)
-    if sd is None or variance is None:
-        return finding
-    square = f"{variance.text}² = {show(variance.value**2)}"
-    fits = variance.interval().clip(0, None).square().meets(sd.interval())
-    told = Explanation("the square was taken instead of the root", square, fits)
-    return replace(finding, explanations=(told, *finding.explanations))
+        yield say(
+            f"± {printed.text} over {len(runs)} printed runs {what}; the {wanted[0]} is {middle}", number,
+            arithmetic=f"{'; '.join(told[:4])}; printed {printed.text}", pattern="spreads of another kind",
+            could=[Explanation(f"it is the {name}", "", name in fitting) for name in found], nearest=(middle,),
+        )  # fmt: skip
+    yield from held(evidence, "SD-KIND", tally)
 
 
 def largest_sd(mean: Interval, low: int, high: int, n: int | None) -> Fraction:
@@ -116,25 +98,17 @@ def sd_max(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             tally.skip("the metric's range is not known")
             continue
         runs = (n or 1) if spread.kind == "se" else 1
-        formula = f"√(({high} − m)(m − {low}) n / (n − 1)){' / √n' if runs > 1 else ''}"
+        formula = f"√(({high} − {{0}})({{0}} − {low}) n / (n − 1)){' / √n' if runs > 1 else ''}"
 
         def limit(mean: Interval, low: int = low, high: int = high, n: int | None = n, runs: int = runs) -> Interval:
             return exactly(largest_sd(mean, low, high, n) / runs).sqrt()
 
-        relation = Relation("spreads above their limit", formula, limit, "≤", f"m = {{0}}, n = {n or '2 or more'}")
-        target, mean = Term("±", printed, cell(number.claim)), Term("m", number.reported, cell(number.claim))
-        tested = Case(relation, target, (mean,))
-        verdict, policy = tested.judge()
-        if verdict is Verdict.PASS:
-            tally.ok()
-            continue
-        most = float(tested.implied().hi)
-        variance = Explanation("a variance instead of an sd", f"√{printed.text}", float(printed.value) ** 0.5 <= most)
-        yield tested.finding(
-            verdict, policy, [variance, *tested.slips()],
-            message=f"± {printed.text} beside {number.reported.text}: at most {most:.4g} is possible",
-            severity=Severity.ERROR if spread.kind in {"sd", "se"} else Severity.WARNING, cells=(cell(number.claim),),
-        )  # fmt: skip
+        relation = Relation("spreads above their limit", formula, limit, "≤", f"n = {n or '2 or more'}")
+        tested = Case(relation, Term("±", printed, number.cell), (Term("m", number.reported, number.cell),))
+        fits = abs(float(printed.value)) ** 0.5 <= float(tested.implied().hi)
+        severity = Severity.ERROR if spread.kind in {"sd", "se"} else Severity.WARNING
+        variance = Explanation("a variance instead of an sd", f"√{printed.text}", fits)
+        yield from tested.tell(tally, [variance], severity=severity)
 
 
 DETERMINISTIC = re.compile(
@@ -162,15 +136,10 @@ def sd_zero(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             continue
         runs = claim.n or len(claim.values)
         told = f"± {printed.text}" if printed is not None else "equal runs"
-        yield Finding(
-            f"{told} beside {claim.printed}" + (f" over {runs} runs" if runs > 1 else ""),
-            (cell(claim),),
-            f"every run prints as {claim.printed}",
-            (
-                Explanation("a deterministic method", "", True),
-                Explanation("the seed is not used", "", True),
-                Explanation("a spread below the printed digits", "", printed is not None and not same),
-            ),
-            "spreads of zero",
-            Severity.WARNING if runs > 1 else Severity.INFO,
-        )
+        could = [Explanation("a deterministic method", fits=True), Explanation("the seed is not used", fits=True)]
+        could.append(Explanation("a spread below the printed digits", fits=printed is not None and not same))
+        yield say(
+            f"{told} beside {claim.printed}" + (f" over {runs} runs" if runs > 1 else ""), number,
+            arithmetic=f"every run prints as {claim.printed}", pattern="spreads of zero",
+            could=could, severity=Severity.WARNING if runs > 1 else Severity.INFO,
+        )  # fmt: skip

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leaderboard.checks.borne import LIKELY, gathered, is_borne_out
+from leaderboard.checks.borne import Hypothesis, Score, gathered
 from leaderboard.checks.evidence import Evidence, Number, fold
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, cell
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import direction_of, family
 from leaderboard.checks.numbers import parse
 from leaderboard.checks.published.ranges import is_possible
@@ -37,17 +37,17 @@ class Line:
     @property
     def table(self) -> str:
         """Their table."""
-        return self.numbers[0].claim.where.table
+        return self.numbers[0].table
 
     def best(self, way: str = "", among: list[Number] | None = None) -> Number:
         """The best of them, or of some."""
         pick = min if (way or self.way) == "min" else max
-        return pick(among or self.numbers, key=lambda n: n.reported.value)
+        return pick(among or self.numbers, key=lambda n: n.value)
 
     def marks(self, way: str) -> bool:
         """Whether bold is on the best in this direction."""
         best = self.best(way).reported.value
-        return any(n.reported.value == best for n in self.bold)
+        return any(n.value == best for n in self.bold)
 
     @property
     def is_marked(self) -> bool:
@@ -69,12 +69,12 @@ def bold(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
                 tally.skip("no two rows that compete")
             elif line.marks(line.way):  # further bold cells are taken for rows that the source does not tell apart
                 best = line.best().reported.value
-                missed = [n for n in line.numbers if n.reported.value == best and not n.claim.bold]
+                missed = [n for n in line.numbers if n.value == best and not n.claim.bold]
                 if missed:
                     yield _missed_tie(line, missed)
                 else:
                     tally.ok()
-            elif len({n.reported.value for n in line.bold}) > 1 and not stated:
+            elif len({n.value for n in line.bold}) > 1 and not stated:
                 tally.skip("several numbers are bold, and none is the best: bold marks something else")
             else:
                 yield _not_best(evidence, line, stated, lines)
@@ -88,18 +88,16 @@ def says_best(evidence: Evidence, table: str) -> bool:
 
 def _lines(evidence: Evidence) -> Iterator[Line]:
     """Lines of competing numbers with a bold one: of a task and metric, or of a row where bold runs along the rows."""
-    for numbers in gathered(evidence.numbers, lambda n: n.claim.where.table):
-        ids = {id(n) for n in numbers if n.claim.bold}
-        if not ids:
+    for numbers in gathered(evidence.numbers, lambda n: n.table):
+        if not any(n.claim.bold for n in numbers):
             continue
-        columns = [line for group in evidence.columns.values() if id(group[0]) in {id(n) for n in numbers} for line in
-                   _line(evidence, group)]  # fmt: skip
-        by_row = gathered(numbers, lambda n: (n.claim.where.row, n.claim.where.line, fold(n.scope.metric)))
-        rows = [line for group in by_row for line in _line(evidence, group)]
-        hits = {axis: sum(line.is_marked for line in found) for axis, found in (("column", columns), ("row", rows))}
+        of_table = [group for group in evidence.columns.values() if group[0].table == numbers[0].table]
+        by_row = gathered(numbers, lambda n: (n.row, n.claim.where.line, n.metric))
+        columns, rows = ([line for group in groups for line in _line(evidence, group)] for groups in (of_table, by_row))
         chance = sum(2 * len(line.bold) / len(line.numbers) for line in rows) / max(len(rows), 1)
-        along = len(rows) > 2 and hits["row"] * max(len(columns), 1) > hits["column"] * len(rows)
-        yield from rows if along and is_borne_out(hits["row"], len(rows), chance, 2, LIKELY) else columns
+        along = Score(sum(line.is_marked for line in rows), len(rows), chance, 2)
+        better = along.agreeing * max(len(columns), 1) > sum(line.is_marked for line in columns) * len(rows)
+        yield from rows if len(rows) > 2 and better and along.is_likely else columns
 
 
 def _line(evidence: Evidence, group: list[Number]) -> Iterator[Line]:
@@ -113,7 +111,7 @@ def _line(evidence: Evidence, group: list[Number]) -> Iterator[Line]:
 
 
 def _is_summary(number: Number) -> bool:
-    return any(label and kind_of(label) == "average" for label in (number.scope.method, number.claim.where.row))
+    return any(label and kind_of(label) == "average" for label in (number.scope.method, number.row))
 
 
 def _directed(evidence: Evidence, lines: list[Line], tally: Tally) -> Iterator[Line]:
@@ -122,24 +120,16 @@ def _directed(evidence: Evidence, lines: list[Line], tally: Tally) -> Iterator[L
     Where no name tells, that higher is better is a hypothesis about all such lines of the table.
     """
     unknown = [line for line in lines if line.way == "unknown"]
-    ways = {}
-    for way in ("max", "min"):
-        hits, chance = [line.marks(way) for line in unknown], sum(len(x.bold) / len(x.numbers) for x in unknown)
-        others = len(unknown) - (not all(hits))
-        if unknown and is_borne_out(sum(hits), others, chance / len(unknown), 2, LIKELY):
-            ways[way] = sum(hits)
+    chance = sum(len(line.bold) / len(line.numbers) for line in unknown) / max(len(unknown), 1)
+    ways = [Hypothesis(way, [line.marks(way) for line in unknown], chance, 2) for way in ("max", "min")]
+    best = max((way for way in ways if way.is_likely), key=lambda way: way.agreeing, default=None)
     for line in lines:
-        other = {"max": "min", "min": "max"}.get(line.way, "")
-        if line.way == "unknown":
-            if ways:
-                yield Line(line.numbers, max(ways, key=lambda way: ways[way]))
-            else:
-                tally.skip("direction unknown")
-        elif (
-            not is_drawn(evidence, line.bold[0])
-            and len(line.numbers) >= TURNING
-            and (not line.marks(line.way) and line.marks(other))
-        ):
+        turned = line.marks({"max": "min", "min": "max"}.get(line.way, "")) and not line.marks(line.way)
+        if line.way == "unknown" and best is None:
+            tally.skip("direction unknown")
+        elif line.way == "unknown" and best is not None:
+            yield Line(line.numbers, best.reading)
+        elif turned and len(line.numbers) >= TURNING and not is_drawn(evidence, line.bold[0]):
             tally.skip("the bold turns the direction of the name round")
         else:
             yield line
@@ -150,7 +140,7 @@ TURNING = 4
 
 
 def _row_of(number: Number) -> Row:
-    return number.claim.where.table, fold(number.scope.method)
+    return number.table, number.method
 
 
 def _references(lines: list[Line]) -> dict[Row, list[Number]]:
@@ -161,7 +151,7 @@ def _references(lines: list[Line]) -> dict[Row, list[Number]]:
         top = line.best(among=line.bold)
         shared.update({_row_of(n) for n in line.numbers})
         for n in line.numbers:
-            if n.reported.value != top.reported.value and line.best(among=[n, top]) is n:
+            if n.value != top.value and line.best(among=[n, top]) is n:
                 beats[_row_of(n)].append(n)
     marked = {_row_of(n) for line in lines for n in line.bold}
     return {r: ns for r, ns in beats.items() if r not in marked and len(ns) > 1 and len(ns) * 2 > shared[r]}
@@ -169,15 +159,12 @@ def _references(lines: list[Line]) -> dict[Row, list[Number]]:
 
 def _for_reference(numbers: list[Number]) -> Finding:
     first = numbers[0]
-    return Finding(
-        f"{first.scope.method} is better than the bold number in {len(numbers)} columns and bold in none",
-        tuple(cell(n.claim) for n in numbers[:3]),
-        ", ".join(n.reported.text for n in numbers[:6]),
-        (Explanation("a row for reference, which does not compete", "say so in its name", True),),
-        f"rows for reference in {first.claim.where.table}",
-        Severity.INFO,
-        count=len(numbers),
-    )
+    return say(
+        f"{first.scope.method} is better than the bold number in {len(numbers)} columns and bold in none", *numbers[:3],
+        arithmetic=", ".join(n.text for n in numbers[:6]), severity=Severity.INFO, count=len(numbers),
+        could=[Explanation("a row for reference, which does not compete", "say so in its name", True)],
+        pattern=f"rows for reference in {first.table}",
+    )  # fmt: skip
 
 
 ARROW = re.compile(r"[↑↓⇑⇓]|\b(higher|lower|larger|smaller|more|less) is better\b")
@@ -187,17 +174,18 @@ SAVED = re.compile(r"(flops?|macs?|params?|parameters|size|memory|mem)\b[^/]*(�
 
 def heading_of(number: Number) -> str:
     """The last line of the heading that a number has its arrow from, of its column where neither has one."""
-    where = number.claim.where
-    lines = [line.rpartition(" / ")[2] if ARROW.search(line.rpartition(" / ")[2]) else line
-             for line in (where.column, where.row)]  # fmt: skip
-    return next((line for line in lines if ARROW.search(line)), lines[0])
+    for line in (number.column, number.row):
+        if ARROW.search(line):
+            last = line.rpartition(" / ")[2]
+            return last if ARROW.search(last) else line
+    return number.column
 
 
 def is_drawn(evidence: Evidence, number: Number) -> bool:
     """Whether the number's own heading, or a claims file, says which way is better, and not only the caption."""
     if number.claim.direction == "unknown":
         return False
-    return number.claim.where.table not in evidence.set.captions or ARROW.search(heading_of(number)) is not None
+    return number.table not in evidence.set.captions or ARROW.search(heading_of(number)) is not None
 
 
 APART = re.compile(
@@ -220,8 +208,8 @@ SET_APART = re.compile(r"(?<=\w)[\s)\]]*[†‡*∗§¶#]+$")
 
 def _is_apart(number: Number, marked: list[Number]) -> bool:
     """Whether a plain row need not compete with the bold ones: a reference, or set apart by a footnote mark."""
-    name = fold(number.scope.method)
-    noted = SET_APART.search(name) is not None and not any(SET_APART.search(fold(n.scope.method)) for n in marked)
+    name = number.method
+    noted = SET_APART.search(name) is not None and not any(SET_APART.search(n.method) for n in marked)
     return noted or APART.search(name) is not None
 
 
@@ -235,34 +223,29 @@ def _not_best(evidence: Evidence, line: Line, stated: bool, lines: list[Line]) -
         "guessed from its name" if known else "what the other bold numbers of the table show"
     )  # fmt: skip
     whence = f"the source says {word} is better" if drawn else f"that {word} is better is {origin}"
-    anywhere = any(n.claim.bold for n in evidence.by_table[line.table] if _row_of(n) == _row_of(best))
+    anywhere = any(n.claim.bold for n in evidence.like(wrong, "table") if _row_of(n) == _row_of(best))
     lone = best is line.numbers[0] and len(line.numbers) > 2 and not anywhere and not stated
-    text = f"{best.reported.text} {sign}"
-    return Finding(
-        f"{word} is better: {text} bold {wrong.reported.text}",
-        (cell(wrong.claim), cell(best.claim)),
-        f"{text} {wrong.reported.text} among {len(line.numbers)} rows, as printed",
-        (
+    return say(
+        f"{word} is better: {best.text} {sign} bold {wrong.text}", wrong, best,
+        arithmetic=f"{best.text} {sign} {wrong.text} among {len(line.numbers)} rows, as printed",
+        could=(
             Explanation("bold marks one row, not the best", f"{wrong.scope.method} throughout the table", ours),
             Explanation("the metric's direction is the other way", whence, not drawn),
-            edit(best.reported.text, wrong.reported.text),
+            edit(best.text, wrong.text),
             Explanation("the rows do not compete", "another group, size or training set: not told by the print", True),
         ),
-        f"bold not on the best in {line.table}",
-        Severity.INFO if ours else Severity.ERROR if drawn and not lone else Severity.WARNING,
-        nearest=(f"bold on {best.reported.text}",),
-    )
+        pattern=f"bold not on the best in {line.table}", nearest=(f"bold on {best.text}",),
+        severity=Severity.INFO if ours else Severity.ERROR if drawn and not lone else Severity.WARNING,
+    )  # fmt: skip
 
 
 def _missed_tie(line: Line, missed: list[Number]) -> Finding:
-    text = missed[0].reported.text
-    return Finding(
-        f"{text} is bold in one row and not in another",
-        tuple(cell(n.claim) for n in line.numbers if n.reported.value == missed[0].reported.value),
-        f"{len(missed) + 1} cells print {text}",
-        (Explanation("they differ beyond the printed digits", "", True),),
-        "ties not bold",
-    )
+    text = missed[0].text
+    return say(
+        f"{text} is bold in one row and not in another", *(n for n in line.numbers if n.value == missed[0].value),
+        arithmetic=f"{len(missed) + 1} cells print {text}", pattern="ties not bold",
+        could=[Explanation("they differ beyond the printed digits", "", True)],
+    )  # fmt: skip
 
 
 @check("DIR")
@@ -271,7 +254,7 @@ def direction(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     stated: dict[str, list[Number]] = defaultdict(list)
     unknown: dict[str, list[Number]] = defaultdict(list)
     for number in evidence.numbers:
-        name = number.scope.metric or number.scope.task or number.claim.where.column
+        name = number.scope.metric or number.scope.task or number.column
         if number.claim.direction != "unknown":
             stated[fold(name)].append(number)
         elif direction_of(number.claim)[0] == "unknown" and (number.claim.bold or number.claim.differences):
@@ -282,16 +265,15 @@ def direction(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         else:
             yield _contradiction(evidence, *pair)
     if untold := {name: numbers for name, numbers in unknown.items() if fold(name) not in stated}:
-        names = list(untold)
+        names, firsts = list(untold), [numbers[0] for numbers in untold.values()]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        yield Finding(
-            f"no arrow and no known direction for: {', '.join(names[:NAMED])}{more}",
-            tuple(cell(numbers[0].claim) for numbers in list(untold.values())[:3]),
-            f"{sum(map(len, untold.values()))} bold numbers or printed differences; BOLD goes by what the others show",
-            (Explanation("higher is better", "print an arrow, or state direction: max or min", True),),
-            "no direction",
-            Severity.INFO,
-        )
+        count = sum(map(len, untold.values()))
+        yield say(
+            f"no arrow and no known direction for: {', '.join(names[:NAMED])}{more}", *firsts[:3],
+            arithmetic=f"{count} bold numbers or printed differences; BOLD goes by what the others show",
+            could=[Explanation("higher is better", "print an arrow, or state direction: max or min", True)],
+            pattern="no direction", severity=Severity.INFO,
+        )  # fmt: skip
 
 
 NAMED = 12
@@ -306,16 +288,16 @@ def _both_ways(numbers: list[Number]) -> tuple[Number, Number] | None:
     """The nearest two numbers of one metric with opposite directions that cannot both be meant."""
     firsts: dict[tuple[str, str, str], Number] = {}
     for n in numbers:
-        firsts.setdefault((n.claim.direction, n.claim.where.table, fold(n.scope.task)), n)
+        firsts.setdefault((n.claim.direction, n.table, n.task), n)
     up, down = ([n for (way, *_), n in firsts.items() if way == wanted] for wanted in ("max", "min"))
     pairs = [(a, b) for a in up for b in down if _is_one_thing(a, b)]
-    return min(pairs, key=lambda pair: pair[0].claim.where.table != pair[1].claim.where.table, default=None)
+    return min(pairs, key=lambda pair: pair[0].table != pair[1].table, default=None)
 
 
 def _is_one_thing(a: Number, b: Number) -> bool:
     """Whether two numbers of one metric must have one direction."""
-    known, (one, two) = family(a.scope.metric) is not None, (_bare(n.claim.where.column) for n in (a, b))
-    if fold(a.scope.task) == fold(b.scope.task) and a.claim.where.table == b.claim.where.table:
+    known, (one, two) = family(a.scope.metric) is not None, (_bare(n.column) for n in (a, b))
+    if a.task == b.task and a.table == b.table:
         return known or one == two
     heads = [_bare(heading_of(n)) for n in (a, b)]
     if any(ARROW.search(heading_of(n)) and family(head) is None for n, head in zip((a, b), heads, strict=True)):
@@ -331,16 +313,14 @@ def _bare(heading: str) -> str:
 
 def _contradiction(evidence: Evidence, a: Number, b: Number) -> Finding:
     """One metric with both directions."""
-    name = a.scope.metric or a.scope.task or a.claim.where.column or "a metric"
-    sure = a.claim.where.table == b.claim.where.table and is_drawn(evidence, a) and is_drawn(evidence, b)
-    return Finding(
-        f"{name} is better both ways",
-        (cell(a.claim), cell(b.claim)),
-        f"higher is better in {a.claim.where}; lower is better in {b.claim.where}",
-        (Explanation("two metrics of one name", "give them different names", True),),
-        "direction",
-        Severity.ERROR if sure else Severity.WARNING,
-    )
+    name = a.scope.metric or a.scope.task or a.column or "a metric"
+    sure = a.table == b.table and is_drawn(evidence, a) and is_drawn(evidence, b)
+    return say(
+        f"{name} is better both ways", a, b, pattern="direction",
+        arithmetic=f"higher is better in {a.claim.where}; lower is better in {b.claim.where}",
+        could=[Explanation("two metrics of one name", "give them different names", True)],
+        severity=Severity.ERROR if sure else Severity.WARNING,
+    )  # fmt: skip
 
 
 @check("PREC")
@@ -360,10 +340,7 @@ def precision(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         else:
             tally.in_range()
             continue
-        yield Finding(
-            f"{number.reported.text} ± {sd.text}: {kind}",
-            (cell(number.claim),),
-            f"{digits} decimals in the value, {sd.decimals} in the spread",
-            pattern=f"{kind} in {number.claim.where.table}",
-            severity=Severity.INFO,
-        )
+        yield say(
+            f"{number.text} ± {sd.text}: {kind}", number, pattern=f"{kind} in {number.table}", severity=Severity.INFO,
+            arithmetic=f"{digits} decimals in the value, {sd.decimals} in the spread",
+        )  # fmt: skip
