@@ -224,10 +224,9 @@ class Case:
         stands = f"printed {target.text} stands for {self.target.span()}"
         why = f": {relation.why}" if relation.why else ""
         if relation.sign == "=":
-            verb = "gives" if len(given) == 1 else "give"
             shown = show(middle, digits + 1)
             ends = f"[{show(span.lo, digits + 2)}, {show(span.hi, digits + 2)}]"
-            said = f"{' and '.join(given)} {verb} {name} = {show(middle, digits)}, printed {target.text}"
+            said = f"{worked} = {show(middle, digits)}, printed {name} {target.text}"
             if worked == str(self.others[0]):
                 gap = show(abs(target.value - middle), max(digits, self.others[0].reported.decimals))
                 return said, f"|{target.text} − {worked}| = {gap}; {worked} stands for {span}, {stands}"

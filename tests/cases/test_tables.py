@@ -24,7 +24,7 @@ FOUND = {
     "RD10": ("66.2",), "RD12": ("2.74",), "RD18": ("77.9",),
 }  # fmt: skip
 """Tables with a fault: the numbers that a finding names, each in a finding of its own."""
-OPEN = {"FA09"}
+OPEN: set[str] = set()
 """Tables that are not yet judged rightly."""
 NUMBERS = {"RD02": 4, "RD15": 3, "D5": 6, "RD03": 50, "FA09": 8, "RD04": 9}
 """How many numbers are read."""

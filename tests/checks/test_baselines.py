@@ -166,7 +166,7 @@ def test_of_several_baselines_of_one_name_the_one_above_is_told(
     delta = {"printed": "+1.8", "baseline": "base"}
     rows = [make(value, method="base", row=value, **shared) for value in ("79.8", "81.3")]
     findings = run("DELTA", *rows, make("82.6", method="mine", delta=delta, **shared)).findings
-    assert [f.message for f in findings] == ["value 82.6 and baseline 81.3 give difference = 1.3, printed +1.8"]
+    assert [f.message for f in findings] == ["82.6 − 81.3 = 1.3, printed difference +1.8"]
 
 
 def test_every_difference_of_a_number_is_checked(make: Callable[..., Claim]) -> None:

@@ -245,7 +245,7 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     bare: dict[str, list[Number]] = {}
     for number in evidence.numbers:
         claim = number.claim
-        if (kind := _gap_of(claim)) and not _is_told(evidence, claim.where.table, kind):
+        if (kind := _gap_of(claim)) and not _is_told(evidence, number, kind):
             gaps.setdefault((claim.where.table, kind), []).append(number)
         elif claim.spread is None and claim.n is None and (claim.bold or claim.differences):
             bare.setdefault(claim.where.table, []).append(number)
@@ -262,17 +262,20 @@ _COUNT = (
 RESAMPLED = re.compile(
     rf"\b{_COUNT}[ -]([\w/.-]+ ){{0,3}}?(splits?|partitions?|folds?|episodes?|resamples|subsamples|permutations)\b"
     rf"|\b{_COUNT} (random|test|sampled|few-shot|evaluation|novel)(ly sampled)? tasks\b|\bleave-[\w-]+-out\b"
+    rf"|\b(averaged?|means?) (over|across|of) {_COUNT}[ -]([\w/.-]+ ){{0,3}}?samples\b"
 )
 BOOTSTRAP = re.compile(r"\b(bootstrap|jackknife|clopper|wilson (score )?interval|binomial)")
 """What a ± may be taken over that is no number of runs."""
 
 
-def _is_told(evidence: Evidence, table: str, kind: str) -> bool:
+def _is_told(evidence: Evidence, number: Number, kind: str) -> bool:
     """Whether the caption says what the ± is taken over, though in no number of runs."""
-    text = " ".join(evidence.set.captions.get(table, "").casefold().split())
-    if kind == WITHOUT_N and RESAMPLED.search(text):
-        return True
-    return kind in (WITHOUT_N, UNEXPLAINED) and BOOTSTRAP.search(text) is not None
+    resampled, bootstrap = (pattern.search(_caption(evidence, number)) for pattern in (RESAMPLED, BOOTSTRAP))
+    return bool(kind == WITHOUT_N and resampled) or bool(kind in (WITHOUT_N, UNEXPLAINED) and bootstrap)
+
+
+def _caption(evidence: Evidence, number: Number) -> str:
+    return " ".join(evidence.set.captions.get(number.table, "").casefold().split())
 
 
 def _gap_of(claim: Claim) -> str:
@@ -287,9 +290,11 @@ def _gap_of(claim: Claim) -> str:
 
 def _unexplained(evidence: Evidence, kind: str, numbers: list[Number]) -> Finding:
     first = numbers[0]
+    drawn = RESAMPLED.search(_caption(evidence, first)) is not None  # of samples, splits ...: nobody speaks of runs
     return say(
         f"{first.table}: {kind} ({len(numbers)} of {len(evidence.like(first, 'table'))} numbers)", *numbers[:3],
         arithmetic=_readings(first, kind), pattern=kind, count=len(numbers),
+        severity=Severity.INFO if drawn else Severity.WARNING,
         could=[Explanation("told in the caption or the text", "enter it as n and spread.kind", True)],
     )  # fmt: skip
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group
-from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, say
+from leaderboard.checks.published.conditions import MAXIMUM
 from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, named, ranked_metrics
 
@@ -25,14 +26,13 @@ def cut_short(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
         if short or stopped:
             told = [(r.seed, f"{r.steps_done} of {r.steps_planned} steps") for r in short]
             told += [(r.seed, f"curve ends at step {ends[r.cell_id]} of {latest}") for r in stopped]
-            yield Finding(
+            yield say(
                 f"{named(group)}: {len(told)} of {len(rows)} finished seeds were cut short",
-                cells=tuple(cell(group, text, seed=seed) for seed, text in told),
+                *(cell(group, text, seed=seed) for seed, text in told), pattern="finished cells that were cut short",
                 arithmetic="; ".join(f"seed {seed}: {text}" for seed, text in told),
-                explanations=(Explanation("a rule that stops early", "then say so: the budgets are not equal"),),
-                pattern="finished cells that were cut short",
+                could=[Explanation("a rule that stops early", "then say so: the budgets are not equal")],
                 basis=digest(sorted(r.finals.items()) for r in group.seeds),
-            )
+            )  # fmt: skip
 
 
 @on_store("DB-BUDGET")
@@ -65,13 +65,12 @@ def _budgets(evidence: StoreEvidence, groups: list[Group]) -> dict[str, dict[str
 def _unequal(task: str, name: str, budget: Mapping[str, set[int]]) -> Finding:
     low, high = min(map(min, budget.values())), max(map(max, budget.values()))
     shown = {who: " and ".join(map(str, sorted(found))) for who, found in budget.items()}
-    return Finding(
+    return say(
         f"{task}: {name} from {low} to {high} among initialisers that are compared",
-        cells=tuple(Cell(size, task, who, name, f"{who} · {task}") for who, size in shown.items()),
+        *(Cell(size, task, who, name, f"{who} · {task}") for who, size in shown.items()), pattern=f"unequal {name}",
         arithmetic=f"{high} / {low} = {high / low:.3f}",
-        explanations=(Explanation("a method that brings its own parameters", "a fact to state", name == "parameters"),),
-        pattern=f"unequal {name}",
-    )
+        could=[Explanation("a method that brings its own parameters", "a fact to state", name == "parameters")],
+    )  # fmt: skip
 
 
 BEST = re.compile(
@@ -123,13 +122,11 @@ def _is_best(evidence: StoreEvidence, group: Group, metric: Metric) -> bool:
 
 def _chosen(task: str, metric: Metric, severity: Severity, how: str, groups: list[Group]) -> Finding:
     n = sum(len(group.values(metric.name)) for group in groups)
-    return Finding(
-        severity=severity,
-        message=f"{task}: {metric.name} is {how} ({n} values)",
-        cells=tuple(cell(group, f"{len(group.values(metric.name))} seeds", metric.name) for group in groups[:4]),
-        arithmetic="the maximum of T noisy values exceeds their mean, by about σ √(2 ln T) for T independent ones",
-        explanations=(Explanation("chosen on examples held out of training and test", metric.description[:80]),),
-        pattern=f"{metric.name} chosen on test",
+    return say(
+        f"{task}: {metric.name} is {how} ({n} values)",
+        *(cell(group, f"{len(group.values(metric.name))} seeds", metric.name) for group in groups[:4]),
+        arithmetic=MAXIMUM, pattern=f"{metric.name} chosen on test", severity=severity,
+        could=[Explanation("chosen on examples held out of training and test", metric.description[:80])],
         note="Rank by the last evaluation, or say in the metric's description which held-out examples decide.",
         basis=digest(sorted(group.values(metric.name).items()) for group in groups),
-    )
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group, TaskFacts
-from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, listed, ranked_metrics
 
@@ -40,24 +40,21 @@ def direction(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
 
 def _contradiction(name: str, ways: Mapping[str, list[str]]) -> Finding:
     told = "; ".join(f"{way} on {listed(tasks)}" for way, tasks in ways.items())
-    return Finding(
-        severity=Severity.ERROR,
-        message=f"metric '{name}' has two directions: {told}",
-        cells=tuple(Cell(way, tasks[0], column=name, label=f"{tasks[0]} · {name}") for way, tasks in ways.items()),
-        arithmetic=told,
-        explanations=(Explanation("two quantities of one name", "give one of them another name"),),
-        pattern="contradictory directions",
-    )
+    return say(
+        f"metric '{name}' has two directions: {told}",
+        *(Cell(way, tasks[0], column=name, label=f"{tasks[0]} · {name}") for way, tasks in ways.items()),
+        arithmetic=told, could=[Explanation("two quantities of one name", "give one of them another name")],
+        pattern="contradictory directions", severity=Severity.ERROR,
+    )  # fmt: skip
 
 
 def _no_direction(task: TaskFacts, metric: Metric, groups: list[Group]) -> Finding:
-    return Finding(
+    return say(
         f"{task.name}: no direction for its primary metric '{metric.name}'; nothing is ranked",
-        cells=(cell(groups[0], "none", metric.name),),
+        cell(groups[0], "none", metric.name), pattern="no direction",
         arithmetic=f"with a direction: {listed(other.name for other in ranked_metrics(task))}",
-        explanations=(Explanation("another metric was meant", "`primary:` in the task's file names it", True),),
-        pattern="no direction",
-    )
+        could=[Explanation("another metric was meant", "`primary:` in the task's file names it", True)],
+    )  # fmt: skip
 
 
 def _beaten(task: TaskFacts, metric: Metric, groups: list[Group]) -> Finding | None:
@@ -71,14 +68,13 @@ def _beaten(task: TaskFacts, metric: Metric, groups: list[Group]) -> Finding | N
         if value is None or not known or not trained or any(sign * v >= sign * value for v in trained.values()):
             continue
         best = max(trained, key=lambda name: sign * trained[name])
-        return Finding(
-            severity=Severity.INFO,
-            message=f"{task.name}: '{reference}' ({value:.6g}) is better in {metric.name} than everything trained",
-            cells=tuple(cell(group, repr(means[group.initializer]), metric.name) for group in groups),
+        return say(
+            f"{task.name}: '{reference}' ({value:.6g}) is better in {metric.name} than everything trained",
+            *(cell(group, repr(means[group.initializer]), metric.name) for group in groups), severity=Severity.INFO,
             arithmetic=f"best mean {trained[best]:.6g} ({best}), {metric.direction} is better",
-            explanations=(Explanation("the direction is wrong", f"declared {metric.direction}"),),
+            could=[Explanation("the direction is wrong", f"declared {metric.direction}")],
             pattern="chance beats everything trained",
-        )
+        )  # fmt: skip
     return None
 
 
@@ -123,14 +119,13 @@ def _close(best: Group, second: Group, metric: Metric) -> Finding | None:
         return None
     interval = result.interval
     span = f", 95 % interval [{interval.low:.4g}, {interval.high:.4g}]" if interval else ""
-    return Finding(
-        severity=Severity.INFO,
-        message=f"{best.task}: {best.initializer} is not shown to be better than {second.initializer} "
-        f"in {metric.name} ({result.n} seeds)",
-        cells=tuple(cell(group, f"{mean(group, metric.name):.6g}", metric.name) for group in (best, second)),
+    shown = f"{best.initializer} is not shown to be better than {second.initializer}"
+    return say(
+        f"{best.task}: {shown} in {metric.name} ({result.n} seeds)",
+        *(cell(group, f"{mean(group, metric.name):.6g}", metric.name) for group in (best, second)),
         arithmetic=f"difference {result.difference:.4g}{span}, p = {result.p:.2g} ({result.method})",
-        pattern="the best is not shown to be better than the second",
-    )
+        pattern="the best is not shown to be better than the second", severity=Severity.INFO,
+    )  # fmt: skip
 
 
 @on_store("XT-DUP")
@@ -162,17 +157,16 @@ def published(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
 
 def _differs(group: Group, metric: str, printed: str, where: str, reason: str) -> Finding:
     measured = mean(group, metric)
-    return Finding(
+    return say(
         f"{group.initializer} on {group.task}, {metric}: {measured:.6g} measured, {printed} in {where}",
-        cells=(cell(group, repr(measured), metric), Cell(printed, where, group.initializer, metric)),
+        cell(group, repr(measured), metric), Cell(printed, where, group.initializer, metric),
         arithmetic=f"{reason} (95 % prediction interval, n = {len(group.values(metric))})",
-        explanations=(
+        could=(
             Explanation("choices that the paper leaves open", "optimiser, split, selection of the epoch"),
             Explanation("a slip in the paper", "bench check with its claims alone"),
         ),
-        pattern="measured and published differ",
-        basis=digest(sorted(group.values(metric).items())),
-    )
+        pattern="measured and published differ", basis=digest(sorted(group.values(metric).items())),
+    )  # fmt: skip
 
 
 @on_store("STALE")
@@ -188,13 +182,9 @@ def stale(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
         if not moved:
             tally.ok()
             continue
-        yield Finding(
-            severity=Severity.ERROR,
-            message=f"{path} is not what the store says now: {moved[0]}",
-            cells=(Cell(path.name, str(path)),),
+        yield say(
+            f"{path} is not what the store says now: {moved[0]}", Cell(path.name, str(path)),
             arithmetic="; ".join(moved[:3]) + (f"; and {len(moved) - 3} more" if len(moved) > 3 else ""),
-            explanations=(Explanation("cells were added since", "write it again: bench leaderboard --output"),),
-            pattern="stale exports",
-            path=str(path),
-            basis=digest(moved),
-        )
+            could=[Explanation("cells were added since", "write it again: bench leaderboard --output")],
+            pattern="stale exports", path=str(path), basis=digest(moved), severity=Severity.ERROR,
+        )  # fmt: skip

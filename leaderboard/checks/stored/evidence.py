@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from itertools import starmap
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from benchmark.spec.load import LoadedExperiment
     from benchmark.store import Store
 
-COLUMNS = (
-    "cell_id", "attempt_id", "task", "initializer", "seed", "profile", "status", "counts", "steps_planned",
-    "steps_done", "parameters", "execution", "device", "shard", "resolved", "provenance",
-)  # fmt: skip
 ENDS = "select cell_id, lowest, highest, last_value from curve_ends where metric = ?"
 LAST_STEPS = "select cell_id, max(last_step) from curve_ends group by cell_id"
 
@@ -67,6 +63,9 @@ class Row:
     def done(self) -> bool:
         """Whether it has numbers."""
         return self.status in DONE
+
+
+COLUMNS = tuple(field.name.removesuffix("_text") for field in fields(Row))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from leaderboard.aggregate import Group
-from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally
+from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import Row, StoreEvidence, cell, digest, flat, listed, named
 
@@ -82,16 +82,14 @@ def _on_other_data(task: str, name: str, told: str, cells: Made) -> Finding:
     mixed = [(group, made) for group, made in cells if len({f[name] for f in made.values() if name in f}) > 1]
     hit = mixed or cells
     inside = f"mixed inside {len(mixed)} mean{'s' * (len(mixed) != 1)}" if mixed else "is not the same in all means"
-    return Finding(
-        severity=Severity.ERROR,
-        message=f"{name} {inside} of {task}: content {told}",
-        cells=tuple(found for group, made in hit[:4] for found in _sides(group, made, name)),
-        arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}",
-        explanations=(Explanation("the same files, decoded by another version of the image library", fits=True),),
-        pattern=f"{name} mixed",
-        note="Train all cells on one of them, into a store of their own (`--store`).",
+    return say(
+        f"{name} {inside} of {task}: content {told}",
+        *(found for group, made in hit[:4] for found in _sides(group, made, name)),
+        arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}", pattern=f"{name} mixed",
+        could=[Explanation("the same files, decoded by another version of the image library", fits=True)],
+        note="Train all cells on one of them, into a store of their own (`--store`).", severity=Severity.ERROR,
         basis=digest(sorted((r.cell_id, sorted(r.finals.items())) for g, _ in cells for r in g.seeds)),
-    )
+    )  # fmt: skip
 
 
 Made = Sequence[tuple[Group, Mapping[str, Mapping[str, str]]]]
@@ -114,16 +112,13 @@ def _mixed(groups: Made, parts: frozenset[frozenset[str]], names: list[str]) -> 
     hit = [(group, cells) for group, cells in groups if ids.intersection(cells)]
     told = "; ".join(f"{name} {_values(name, [facts for _, c in hit for facts in c.values()])}" for name in names)
     first = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
-    return Finding(
+    return say(
         f"{first} mixed inside {len(hit)} mean{'s' * (len(hit) != 1)}: {told}",
-        cells=tuple(found for group, cells in hit[:4] for found in _sides(group, cells, names[0])),
-        arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}",
-        explanations=(
-            Explanation("the change does not touch these numbers", "`bench rerun` trains stored cells again"),
-        ),
-        pattern=f"{names[0]} mixed",
+        *(found for group, cells in hit[:4] for found in _sides(group, cells, names[0])),
+        arithmetic=f"in {listed((named(group) for group, _ in hit), 8)}", pattern=f"{names[0]} mixed",
+        could=[Explanation("the change does not touch these numbers", "`bench rerun` trains stored cells again")],
         basis=digest(sorted((r.cell_id, sorted(r.finals.items())) for g, _ in hit for r in g.seeds)),
-    )
+    )  # fmt: skip
 
 
 def _values(name: str, cells: Sequence[Mapping[str, str]]) -> str:
@@ -147,13 +142,11 @@ def _uncommitted(evidence: StoreEvidence) -> Iterator[Finding]:
     dirty = [row for row in rows if (row.provenance.get("code") or {}).get("dirty")]
     if dirty and len(dirty) == len(rows):
         commits = sorted({made_with(row).get("commit", "") for row in dirty})
-        yield Finding(
+        told = f"all {len(rows)} cells were made from uncommitted changes on {listed(commits)}"
+        yield say(
+            f"{told}: no commit tells which code ran", pattern="uncommitted changes", arithmetic=listed(commits),
             severity=Severity.INFO,
-            message=f"all {len(rows)} cells were made from uncommitted changes on {listed(commits)}: "
-            "no commit tells which code ran",
-            pattern="uncommitted changes",
-            arithmetic=listed(commits),
-        )
+        )  # fmt: skip
 
 
 @on_store("DB-NONDET")
@@ -206,17 +199,16 @@ def _other_numbers(group: Group, seed: int, versions: Versions, worst: tuple[str
     told = "; ".join(f"{name} {' and '.join(dict.fromkeys(str(fact.get(name)) for fact in facts))}" for name in names)
     stacks = list(dict.fromkeys(row.execution for row, _ in versions))
     values = [(row.attempt_id, repr(finals.get(metric))) for row, finals in versions]
-    return Finding(
+    return say(
         f"{named(group)}, seed {seed}: {len(versions)} attempts at one cell, {metric} differs",
-        cells=tuple(cell(group, f"{value} (attempt {attempt})", metric, seed) for attempt, value in values),
+        *(cell(group, f"{value} (attempt {attempt})", metric, seed) for attempt, value in values),
         arithmetic=f"{metric}: {' and '.join(value for _, value in values)}, relative {distance:.2g}",
-        explanations=(
+        could=(
             Explanation("made in another environment", told or "all that is recorded is the same", bool(names)),
             Explanation("another stack layout, which rounds differently", " and ".join(stacks), len(stacks) > 1),
         ),
-        pattern="attempts at one cell that differ",
-        note="The first attempt's numbers count, so no table changes.",
-    )
+        pattern="attempts at one cell that differ", note="The first attempt's numbers count, so no table changes.",
+    )  # fmt: skip
 
 
 @on_store("DB-SPECDRIFT")
@@ -248,21 +240,17 @@ def _drift(task: str, initializer: str, versions: list[list[Row]], used: set[str
     told = "; ".join(_field(name, specs, versions) for name in differing(specs))
     inside = [rows for rows in versions if any(row.cell_id in used for row in rows)]
     mixed_up = len(inside) > 1
-    return Finding(
-        severity=Severity.ERROR if mixed_up else Severity.WARNING,
-        message=f"{what} has {len(versions)} specs in this store: {told}",
-        cells=tuple(
-            Cell(f"{len(rows)} cells", task, initializer or "*", label=" · ".join(filter(None, (initializer, task))))
-            for rows in versions
-        ),
-        arithmetic=f"{len(versions)} different resolved {part}s; {'both are' if mixed_up else 'one is'} in this table",
-        explanations=(
-            Explanation("cells of an earlier version of the spec, in no table of this experiment", "", not mixed_up),
-        ),
-        pattern="names with several specs",
+    label, where = " · ".join(filter(None, (initializer, task))), "both are" if mixed_up else "one is"
+    told_of = "cells of an earlier version of the spec, in no table of this experiment"
+    return say(
+        f"{what} has {len(versions)} specs in this store: {told}",
+        *(Cell(f"{len(rows)} cells", task, initializer or "*", label=label) for rows in versions),
+        arithmetic=f"{len(versions)} different resolved {part}s; {where} in this table",
+        could=[Explanation(told_of, fits=not mixed_up)], pattern="names with several specs",
         note="A new name (`as:` in the experiment) keeps them apart; nothing stored is lost.",
         basis=digest(sorted(row.cell_id for rows in versions for row in rows)),
-    )
+        severity=Severity.ERROR if mixed_up else Severity.WARNING,
+    )  # fmt: skip
 
 
 def differing(specs: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from leaderboard.aggregate import Group, SeedResult, TaskFacts
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, listed, named, ranked_metrics
 
@@ -39,14 +39,13 @@ def _diverged(group: Group, metric: str) -> list[SeedResult]:
 def _not_finite(group: Group, hit: Mapping[str, list[SeedResult]]) -> Finding:
     metric, worst = max(hit.items(), key=lambda item: len(item[1]))
     n, planned = len(group.values(metric)), len(group.seeds)
-    return Finding(
-        severity=Severity.ERROR,
-        message=f"{named(group)}: {len(worst)} of {planned} seeds diverged; any mean of {metric} is over {n}",
-        cells=tuple(cell(group, r.finals.get(metric, r.status), metric, r.seed) for r in worst),
+    return say(
+        f"{named(group)}: {len(worst)} of {planned} seeds diverged; any mean of {metric} is over {n}",
+        *(cell(group, r.finals.get(metric, r.status), metric, r.seed) for r in worst), severity=Severity.ERROR,
         arithmetic=f"failure rate {len(worst)}/{planned} = {100 * len(worst) / planned:.0f} % ({listed(hit)})",
-        explanations=(Explanation("a learning rate too high for some seeds", "a result too: show the rate"),),
+        could=[Explanation("a learning rate too high for some seeds", "a result too: show the rate")],
         pattern="seeds that diverged",
-    )
+    )  # fmt: skip
 
 
 @on_store("DB-N")
@@ -76,16 +75,15 @@ def _lost(task: TaskFacts, groups: list[Group], gaps: Mapping[str, Counter[str]]
     for statuses in gaps.values():
         reasons.update(statuses)
     told = ", ".join(f"{count} {status}" for status, count in reasons.most_common())
-    return Finding(
-        severity=Severity.ERROR if over and unequal else Severity.WARNING,
-        message=f"{task.name}: {told} of {sum(len(g.seeds) for g in groups)} planned cells; "
-        + ("rows stand on unequal n" if unequal else "every row lost as many seeds"),
-        cells=tuple(cell(g, f"n = {n[g.initializer]} of {len(g.seeds)}") for g in groups if g.initializer in gaps),
+    rows = "rows stand on unequal n" if unequal else "every row lost as many seeds"
+    return say(
+        f"{task.name}: {told} of {sum(len(g.seeds) for g in groups)} planned cells; {rows}",
+        *(cell(g, f"n = {n[g.initializer]} of {len(g.seeds)}") for g in groups if g.initializer in gaps),
         arithmetic=listed((f"{name} n = {count}" for name, count in n.items()), 12),
-        explanations=(Explanation("the run has not ended", "give the same command again", not over),),
-        pattern="planned seeds without numbers",
+        could=[Explanation("the run has not ended", "give the same command again", not over)],
+        pattern="planned seeds without numbers", severity=Severity.ERROR if over and unequal else Severity.WARNING,
         note="" if not over else "Only shared seeds can be paired; `bench status` says why cells failed.",
-    )
+    )  # fmt: skip
 
 
 @on_store("DB-DUPSEED")
@@ -121,32 +119,29 @@ def _copies(task: TaskFacts, group: Group) -> list[list[SeedResult]]:
 
 def _twice(group: Group, seeds: list[int]) -> Finding:
     shown = [result for result in group.seeds if result.seed in seeds]
-    return Finding(
-        severity=Severity.ERROR,
-        message=f"{named(group)}: seed {listed(seeds)} stands twice in one mean",
-        cells=tuple(cell(group, f"cell {result.cell_id[:12]}", seed=result.seed) for result in shown),
+    return say(
+        f"{named(group)}: seed {listed(seeds)} stands twice in one mean",
+        *(cell(group, f"cell {result.cell_id[:12]}", seed=result.seed) for result in shown), severity=Severity.ERROR,
         arithmetic=f"{len(group.seeds)} cells, {len({r.seed for r in group.seeds})} different seeds",
-        explanations=(Explanation("two specs under one name", "see DB-SPECDRIFT", True),),
-        pattern="seeds counted twice",
+        could=[Explanation("two specs under one name", "see DB-SPECDRIFT", True)], pattern="seeds counted twice",
         basis=digest(sorted(r.finals.items()) for r in shown),
-    )
+    )  # fmt: skip
 
 
 def _equal(task: TaskFacts, group: Group, results: list[SeedResult]) -> Finding:
     metric = next(name for name, value in results[0].finals.items() if continuous(task, name, value))
     value = results[0].finals[metric]
-    return Finding(
-        severity=Severity.ERROR,
-        message=f"{named(group)}: seeds {listed(r.seed for r in results)} agree to the last bit in all "
-        f"{len(results[0].finals)} metrics: is the seed used?",
-        cells=tuple(cell(group, repr(value), metric, result.seed) for result in results),
+    told = f"agree to the last bit in all {len(results[0].finals)} metrics: is the seed used?"
+    return say(
+        f"{named(group)}: seeds {listed(r.seed for r in results)} {told}",
+        *(cell(group, repr(value), metric, result.seed) for result in results), severity=Severity.ERROR,
         arithmetic=f"{metric} = {value!r} = {value.hex()} on {len(results)} seeds",
-        explanations=(
+        could=(
             Explanation("a task and an initialiser without any randomness", "then one seed is all there is, n = 1"),
             Explanation("a saturated metric", f"{metric} is on no bound of its range"),
         ),
         pattern="seeds that change nothing",
-    )
+    )  # fmt: skip
 
 
 @on_store("SINGLE")
@@ -161,10 +156,9 @@ def single(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
         tally.ok(len(groups) - len(lonely))
         alone += lonely
     if alone:
-        yield Finding(
+        yield say(
             f"{len(alone)} rows stand on one seed each: {listed(map(named, alone))}",
-            cells=tuple(cell(group, "n = 1") for group in alone),
+            *(cell(group, "n = 1") for group in alone), pattern="single seeds",
             arithmetic="s² = Σ (x − x̄)² / (n − 1) is 0/0 at n = 1: no gap to these rows has an error bar",
-            pattern="single seeds",
             note="`bench run SPEC --seeds 5` adds the others; what is finished is reused.",
-        )
+        )  # fmt: skip

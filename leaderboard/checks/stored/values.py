@@ -8,7 +8,7 @@ from statistics import median
 
 from benchmark.parameters import Metric
 from leaderboard.aggregate import Group, SeedResult, TaskFacts
-from leaderboard.checks.finding import Explanation, Finding, Severity, Tally
+from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, named
 from leaderboard.checks.stored.seeds import continuous
@@ -60,17 +60,16 @@ def _scales(evidence: StoreEvidence) -> Iterator[Finding]:
 def _mixed_scale(metric: Metric, found: Sequence[tuple[Group, int, float]], large: Sequence[float]) -> Finding:
     group, seed, value = found[0]
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return Finding(
-        f"{named(group)}, seed {seed}{more}: {metric.name} = {value:.6g} among values "
-        f"from {min(large):.6g} to {max(large):.6g}, declared in percent",
-        cells=tuple(cell(g, repr(x), metric.name, s) for g, s, x in found),
-        arithmetic=f"100 × {value:.6g} = {100 * value:.6g}",
-        explanations=(
+    span = f"from {min(large):.6g} to {max(large):.6g}"
+    return say(
+        f"{named(group)}, seed {seed}{more}: {metric.name} = {value:.6g} among values {span}, declared in percent",
+        *(cell(g, repr(x), metric.name, s) for g, s, x in found), arithmetic=f"100 × {value:.6g} = {100 * value:.6g}",
+        could=(
             Explanation("a fraction stored where percent is declared", f"{100 * value:.6g} %", True),
             Explanation("training failed on this seed", f"{value:.6g} % would be its result"),
         ),
         pattern=f"{metric.name} as a fraction among percentages",
-    )
+    )  # fmt: skip
 
 
 def _outside(metric: Metric, value: float | None) -> bool:
@@ -85,21 +84,17 @@ def _range(group: Group, metric: Metric, outside: Sequence[SeedResult]) -> Findi
     value = outside[0].finals[metric.name]
     low = "−∞" if metric.lower is None else f"{metric.lower:g}"
     high = "∞" if metric.upper is None else f"{metric.upper:g}"
-    return Finding(
-        severity=Severity.ERROR,
-        message=f"{named(group)}: {metric.name} = {value!r} lies outside [{low}, {high}] ({len(outside)} seeds)",
-        cells=tuple(cell(group, repr(r.finals[metric.name]), metric.name, r.seed) for r in outside),
+    misread = metric.unit != "percent" and not _outside(metric, value / 100)
+    return say(
+        f"{named(group)}: {metric.name} = {value!r} lies outside [{low}, {high}] ({len(outside)} seeds)",
+        *(cell(group, repr(r.finals[metric.name]), metric.name, r.seed) for r in outside), severity=Severity.ERROR,
         arithmetic=f"{value!r} is not in [{low}, {high}], declared in {metric.unit}",
-        explanations=(
-            Explanation(
-                "percent stored where a fraction is declared",
-                f"{value!r} / 100",
-                metric.unit != "percent" and not _outside(metric, value / 100),
-            ),
+        could=(
+            Explanation("percent stored where a fraction is declared", f"{value!r} / 100", misread),
             Explanation("the task declares wrong bounds", "see the task's metrics()"),
         ),
         pattern="values outside their range",
-    )
+    )  # fmt: skip
 
 
 @on_store("PPL")
@@ -126,16 +121,16 @@ def _pairs(task: TaskFacts) -> list[tuple[str, str]]:
 
 def _perplexity(group: Group, result: SeedResult, loss: tuple[str, float], ppl: tuple[str, float]) -> Finding:
     implied, bits = math.exp(loss[1]), 2 ** loss[1]
-    return Finding(
+    return say(
         f"{named(group)}, seed {result.seed}: {ppl[0]} {ppl[1]:.6g}, e^{loss[0]} = {implied:.6g}",
-        cells=(cell(group, repr(loss[1]), loss[0], result.seed), cell(group, repr(ppl[1]), ppl[0], result.seed)),
+        *(cell(group, repr(value), name, result.seed) for name, value in (loss, ppl)),
         arithmetic=f"exp({loss[1]!r}) = {implied!r}; stored {ppl[1]!r}, ratio {ppl[1] / implied:.6f}",
-        explanations=(
+        could=(
             Explanation("a mean of the batches' perplexities", "never below e^(mean loss)", ppl[1] > implied),
             Explanation("a loss in bits", f"2^loss = {bits:.6g}", math.isclose(bits, ppl[1], rel_tol=1e-4)),
         ),
         pattern=f"{ppl[0]} is not the exponential of {loss[0]}",
-    )
+    )  # fmt: skip
 
 
 @on_store("SD-ZERO")
@@ -161,17 +156,15 @@ def _saturated(task: TaskFacts, metric: Metric, value: float) -> bool:
 
 def _constant(task: TaskFacts, group: Group, metric: Metric, value: float, n: int) -> Finding:
     sure = continuous(task, metric.name, value)
-    return Finding(
-        severity=Severity.WARNING if sure else Severity.INFO,
-        message=f"{named(group)}: {metric.name} is {value!r} on all {n} seeds",
-        cells=(cell(group, repr(value), metric.name),),
-        arithmetic=f"s = 0 over n = {n}",
-        explanations=(
-            Explanation("all seeds reach the same plateau of a metric with few values", f"in {metric.unit}", not sure),
-            Explanation("the seed is not used", "see DB-DUPSEED"),
+    plateau = "all seeds reach the same plateau of a metric with few values"
+    return say(
+        f"{named(group)}: {metric.name} is {value!r} on all {n} seeds", cell(group, repr(value), metric.name),
+        arithmetic=f"s = 0 over n = {n}", severity=Severity.WARNING if sure else Severity.INFO,
+        could=(
+            Explanation(plateau, f"in {metric.unit}", not sure), Explanation("the seed is not used", "see DB-DUPSEED")
         ),
         pattern="no spread over seeds",
-    )
+    )  # fmt: skip
 
 
 @on_store("OUTLIER")
@@ -222,15 +215,12 @@ def _outliers(found: Sequence[tuple[Group, str, float, str]], tested: Sequence[i
         message = f"{len(found)} of {len(tested)} rows have a seed far from their others; first {message}"
     if threshold == DEFAULT:
         message += f"; by chance about {expected:.0f} of {len(tested)} rows would"
-    return Finding(
-        severity=Severity.INFO,
-        message=message,
-        cells=tuple(cell(g, repr(x), name, _seed(g, name, x)) for g, name, x, _ in found),
+    return say(
+        message, *(cell(g, repr(x), name, _seed(g, name, x)) for g, name, x, _ in found), severity=Severity.INFO,
         arithmetic="; ".join(f"{named(g)} {told}, {_means(g, name, x)}" for g, name, x, told in found[:3]),
-        explanations=(Explanation("some seeds solve the task and others do not", "show all values: --show-values"),),
-        pattern="outlying seeds",
-        basis=digest(sorted(g.values(name).items()) for g, name, _, _ in found),
-    )
+        could=[Explanation("some seeds solve the task and others do not", "show all values: --show-values")],
+        pattern="outlying seeds", basis=digest(sorted(g.values(name).items()) for g, name, _, _ in found),
+    )  # fmt: skip
 
 
 def _seed(group: Group, metric: str, value: float) -> int:
