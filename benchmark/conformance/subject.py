@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,9 +189,10 @@ class Finder:
 
 
 def reference(name: str, parameters: Mapping[str, Any] | None = None) -> Node:
-    """A name as an experiment would write it."""
-    mark = Mark(Source(name, name), 1, 1)
-    return node_of(mark, {"name": name, **({"parameters": dict(parameters)} if parameters else {})})
+    """A name as an experiment would write it; what is wrong with its parameters is said of `--parameters`."""
+    values = dict(parameters or {})
+    mark = Mark(Source("--parameters", json.dumps(values, default=str)), 1, 1)
+    return node_of(mark, {"name": name, **({"parameters": values} if values else {})})
 
 
 def node_of(mark: Mark, value: Any) -> Node:

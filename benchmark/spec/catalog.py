@@ -91,12 +91,13 @@ class Catalog:
         path = Path(wanted)
         if path.is_file():
             return path, None
-        found = self.get("experiment", str(wanted)) or self.get("experiment", path.stem)
-        if found is not None:
-            bare = str(wanted) == found.name
-            return found.path, None if bare else f"no file {wanted} here; using the shipped {found.path}"
-        known = self.names("experiment")
-        raise SpecError(f"no file {wanted} and no experiment '{path.stem}'{hint(path.stem, known)}")
+        if named := self.get("experiment", str(wanted)):
+            return named.path, None
+        alike = self.get("experiment", path.stem)
+        if alike and path.parts[-2:] == alike.path.parts[-2:]:  # specs/paper.yaml, as in a clone, from anywhere
+            return alike.path, f"no file {wanted} here; using the shipped {alike.path}"
+        known = "" if alike else f" and no experiment '{path.stem}'"
+        raise SpecError(f"no file {wanted}{known}{hint(path.stem, self.names('experiment'))}")
 
 
 def files_in(folder: Path) -> list[SpecFile]:

@@ -78,3 +78,9 @@ def test_a_file_that_exists_wins_over_a_spec_of_its_name(tmp_path):
 def test_an_unknown_experiment_names_near_ones():
     with pytest.raises(SpecError, match="no experiment 'papr'; did you mean 'paper'"):
         Catalog([SpecFile("experiment", "paper", Path("paper.yaml"))]).experiment("papr")
+
+
+def test_a_path_that_is_not_that_of_the_shipped_spec_is_a_typo():
+    catalog = Catalog([SpecFile("experiment", "paper", Path("/usr/lib/specs/paper.yaml"), shipped=True)])
+    with pytest.raises(SpecError, match="^no file spec/paper.yaml; did you mean 'paper'"):
+        catalog.experiment("spec/paper.yaml")
