@@ -129,7 +129,7 @@ def _settled(part: list[Built], way: Way, done: int) -> dict[str, CellOutcome]:
     except ApartError as apart:
         reasons = apart.reasons
     except PluginError:
-        if len(part) == 1:
+        if len(part) == 1 and not (way.mode.compiled and way.mode.stack_size > 1):  # such a stack is padded
             failed = CellOutcome(part[0].cell.id, "failed", error=traceback.format_exc())
             return {failed.cell_id: failed}
         reasons = {item.cell.id: "" for item in part}  # what runs alone may not run over many cells

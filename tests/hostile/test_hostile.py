@@ -1,8 +1,9 @@
 """Hostile and merely ordinary plugins: each trains to the numbers of a plain loop of PyTorch or fails by name, alone
-and in a stack, before and after other cells, whose numbers stay the same to the last bit."""
+in a stack and compiled, before and after other cells, whose numbers stay the same to the last bit."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -25,6 +26,7 @@ from benchmark.train.mode import Mode
 from benchmark.train.stack import train_stack
 
 STEPS = 4
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore::UserWarning:torch.fx")
 TOLERANCE = 1e-4
 """As in tests/train/test_stack.py: another order of sums, enlarged by the optimiser over a few steps."""
 
@@ -609,6 +611,9 @@ def grid(plugins):
     """Plugins × modes × orders; one that fails does so before any program, so that two corners tell."""
     every = [("alone", "first"), ("stack:3", "last"), ("alone", "last"), ("stack:3", "first")]
     rows = [(n, *where) for n, (_, fails) in plugins.items() for where in (every[:2] if fails else every)]
+    compiled = itertools.cycle([("compiled", "first"), ("compiled-stack:3", "last")])
+    marks = (pytest.mark.slow, pytest.mark.skipif(program.can_compile("cpu") is not None, reason="no C++ compiler"))
+    rows += [pytest.param(n, *next(compiled), marks=marks) for n, (_, fails) in plugins.items() if fails is None]
     return pytest.mark.parametrize(("name", "mode", "order"), rows)
 
 
