@@ -1,4 +1,4 @@
-"""Hostile and merely ordinary plugins: each trains to the numbers of a plain loop of PyTorch or fails by name, alone
+"""Hostile and merely ordinary plugins: each trains to the numbers of a plain loop of PyTorch or fails by name, alone,
 in a stack and compiled, before and after other cells, whose numbers stay the same to the last bit."""
 
 from __future__ import annotations

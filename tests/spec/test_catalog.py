@@ -82,5 +82,5 @@ def test_an_unknown_experiment_names_near_ones():
 
 def test_a_path_that_is_not_that_of_the_shipped_spec_is_a_typo():
     catalog = Catalog([SpecFile("experiment", "paper", Path("/usr/lib/specs/paper.yaml"), shipped=True)])
-    with pytest.raises(SpecError, match="^no file spec/paper.yaml; did you mean 'paper'"):
+    with pytest.raises(SpecError, match=r"^no file spec/paper\.yaml; did you mean 'paper'"):
         catalog.experiment("spec/paper.yaml")
