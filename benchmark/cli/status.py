@@ -17,7 +17,7 @@ from benchmark.wording import counted
 if TYPE_CHECKING:
     from benchmark.backends.contract import Underway
     from benchmark.store import Store
-    from benchmark.store.overview import Overview, Stack
+    from benchmark.store.overview import HalfTrained, Overview, Stack
 
 SHOWN = 20
 
@@ -76,6 +76,7 @@ def look(store: Store, errors: bool, as_json: bool) -> None:
     tell(found.warnings)
     show_experiments(found)
     show_stacks(found.stacks)
+    show_half_trained(found.half_trained)
     show_queue(queued(Path(found.store)))
     show_failures(found, errors)
     if found.quarantined:
@@ -110,6 +111,16 @@ def show_stacks(stacks: tuple[Stack, ...]) -> None:
     click.echo()
     headings = ("training", "cells", "step", "metrics", "for", "pid", "checkpoint", "")
     print_table(headings, [stack_line(stack) for stack in stacks])
+
+
+def show_half_trained(left: tuple[HalfTrained, ...]) -> None:
+    """One line per stack that waits to be gone on with."""
+    if left:
+        click.echo()
+        print_table(("half trained", "cells", "step", "MB", "since"), [
+            (one.task, one.cells, f"{one.step}/{one.steps_planned}", f"{one.size / 1e6:.1f}", duration(one.age))
+            for one in left
+        ])  # fmt: skip
 
 
 def queued(store: Path) -> list[Underway]:

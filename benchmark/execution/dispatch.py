@@ -33,6 +33,9 @@ class Try:
 
     job: Job
     losses: int = 0
+    """Since it got any further."""
+    reached: tuple[int, int] = (0, 0)
+    """How far it was kept half trained at the last loss, see `Store.reached`."""
 
 
 AfterLoss = Callable[[Try, Lost], tuple[list[Try], Any]]
@@ -80,15 +83,17 @@ def tell_workers(backend: Backend, job: Job) -> None:
 
 def train_again(entry: Try, lost: Lost, *, retries: int, note: Callable[[str], None]) -> tuple[list[Try], Outcome]:
     """What to hand out again of a lost stack, and what has become of it when that is nothing."""
-    job, losses = entry.job, entry.losses + 1
+    job, reached = entry.job, Store(entry.job.store).reached(entry.job.cell_ids)
+    losses = 1 if reached > entry.reached else entry.losses + 1
     done = take_back(job)
     if STOPPING.is_set() or lost.why == "cancelled":
         if not STOPPING.is_set():
             note(f"A job was cancelled, its cells are left to another run: {reason_of(lost.detail)}")
         return [], Outcome(job.stack_id, stopped=True)
     left = replace(job, cells=tuple(cell for cell in job.cells if cell[0] not in done))
-    again = parts(left, losses, lost, retries) if left.cells else []
-    fate = "; handing them out again" if again else "; giving them up" if left.cells else ""
+    again = parts(left, losses, lost, retries, reached) if left.cells else []
+    whence = f", from step {reached[1]:,}" if again and again[0].reached[1] else ""
+    fate = f"; handing them out again{whence}" if again else "; giving them up" if left.cells else ""
     over = counted(len(left.cells), "cell") if left.cells else "cells it had finished"
     note(f"A worker was lost over {over} ({lost.why}): {reason_of(lost.detail)}{fate}")
     reason = f"The worker was lost ({lost.why}, {counted(losses, 'time')}): {lost.detail}"
@@ -98,10 +103,10 @@ def train_again(entry: Try, lost: Lost, *, retries: int, note: Callable[[str], N
     return again, Outcome(job.stack_id, buried, already=done)
 
 
-def parts(job: Job, losses: int, lost: Lost, retries: int) -> list[Try]:
+def parts(job: Job, losses: int, lost: Lost, retries: int, reached: tuple[int, int]) -> list[Try]:
     """The job again, as often as allowed; its halves, when the cells are at fault and there are several."""
     if lost.why not in CELLS_FAULT:
-        return [Try(job, losses)] if losses <= retries else []
+        return [Try(job, losses, reached)] if losses <= retries else []
     if len(job.cells) == 1:
         return []
     middle = (len(job.cells) + 1) // 2

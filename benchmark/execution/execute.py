@@ -144,7 +144,7 @@ def half_trained(
     cells: Sequence[Cell], left: set[str], store: Store, settings: Settings
 ) -> list[tuple[Stack, Checkpoint]]:
     """Stacks that an earlier run left, whose cells nobody else is training."""
-    if settings.checkpoint_seconds is None:
+    if settings.checkpoint_seconds is None or not store.layout.checkpoints.is_dir():
         return []
     busy = {id for beat in store.heartbeats() if beat.is_alive() for id in beat.cell_ids}
     own = {cell.id: cell for cell in cells if cell.id in left - busy}

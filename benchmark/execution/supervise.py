@@ -1,8 +1,9 @@
 """One job from start to end: a claim, a training process, and what to do when that process does not come back.
 
 Whatever happens to a stack costs the guilty cell alone. A stack whose process died is tried once more as it was (a
-kill from outside is nobody's fault), then in halves, until single cells remain; a stack that is too slow or raises
-goes into halves at once. A single cell that still does not come back is recorded as `killed`, `timeout` or `failed`.
+kill from outside is nobody's fault; nor are several, between which a checkpoint was made), then in halves, until
+single cells remain; a stack that is too slow or raises goes into halves at once. A single cell that still does not come
+back is recorded as `killed`, `timeout` or `failed`.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ DEATHS = 2
 
 @dataclass(frozen=True)
 class Part:
-    """Cells to be trained in one go, and how many processes have died over them."""
+    """Cells to be trained in one go, and how many processes have died over them since they got any further."""
 
     job: Job
     deaths: int = 0
+    reached: tuple[int, int] = (0, 0)
+    """How far it was kept half trained at the last death, see `Store.reached`."""
 
     def halves(self) -> list[Part]:
         """Two parts; a death of either one parts it again."""
@@ -81,7 +84,7 @@ def train_parts(store: Store, job: Job, mine: Heartbeat, stopped: Callable[[], b
             break
         except (DeathError, TimeLimitError, TrainingError) as error:
             fit.learn(part.job, str(error))
-            after = what_next(part, error)
+            after = what_next(part, error, store.reached(part.job.cell_ids))
             waiting = after + waiting
             if not after:
                 yield Reply(ended=(give_up(store, part.job, *verdict(part.job, error)),))
@@ -118,10 +121,11 @@ def ask(request: Request, seconds: float | None, stopped: Callable[[], bool]) ->
     return reply
 
 
-def what_next(part: Part, error: Exception) -> list[Part]:
+def what_next(part: Part, error: Exception, reached: tuple[int, int] = (0, 0)) -> list[Part]:
     """The parts to try after a failed try; none when the single guilty cell is found."""
-    if isinstance(error, DeathError) and part.deaths + 1 < DEATHS:
-        return [replace(part, deaths=part.deaths + 1)]
+    deaths = 1 if reached > part.reached else part.deaths + 1
+    if isinstance(error, DeathError) and deaths < DEATHS:
+        return [replace(part, deaths=deaths, reached=reached)]
     return part.halves() if len(part.job.cells) > 1 else []
 
 

@@ -55,12 +55,27 @@ class Stack:
 
 
 @dataclass(frozen=True)
+class HalfTrained:
+    """A checkpoint whose cells nobody is training."""
+
+    task: str
+    cells: int
+    step: int
+    steps_planned: int
+    size: int
+    """Bytes."""
+    age: float
+    """Seconds."""
+
+
+@dataclass(frozen=True)
 class Overview:
     """Everything `bench status` shows."""
 
     store: str
     experiments: tuple[Experiment, ...]
     stacks: tuple[Stack, ...]
+    half_trained: tuple[HalfTrained, ...]
     failures: tuple[Failure, ...]
     cells: int
     """Cells with numbers in the whole store."""
@@ -76,6 +91,7 @@ def overview(store: Store) -> Overview:
         store=str(store.root),
         experiments=tuple(_experiment(run, standing, beats) for run in last_runs(store.runs())),
         stacks=tuple(_stack(beat) for beat in beats),
+        half_trained=_half_trained(store, {id for beat in beats if beat.is_alive() for id in beat.cell_ids}),
         failures=tuple(store.failures()),
         cells=sum(attempt.done for attempt in standing.values()),
         quarantined=sum(1 for _ in store.layout.quarantine.glob("*.parquet")),
@@ -101,6 +117,15 @@ def _experiment(run: RunRecord, standing: dict[str, Attempt], beats: list[Heartb
         finished=len(done) - diverged, diverged=diverged, failed=len(failed), running=len(running - done),
         missing=len(ids - done - failed - running),
     )  # fmt: skip
+
+
+def _half_trained(store: Store, training: set[str]) -> tuple[HalfTrained, ...]:
+    left = [one for one in store.checkpoints() if training.isdisjoint(one.stage.cell_ids)]
+    files = [(one.stage, one.path.stat()) for one in left if one.path.exists()]
+    return tuple(
+        HalfTrained(s.task, len(s.cell_ids), s.step, s.steps_planned, file.st_size, time.time() - file.st_mtime)
+        for s, file in files
+    )
 
 
 def _state(run: RunRecord) -> str:

@@ -269,6 +269,11 @@ class Store:
         """Stacks that were left half trained, the most advanced first."""
         return checkpoints.load(self.layout)
 
+    def reached(self, cells: Collection[str]) -> tuple[int, int]:
+        """How far a stack of these cells is kept half trained: cells done, steps done of the others."""
+        stages = (one.stage for one in self.checkpoints() if {*one.stage.cell_ids} == {*cells})
+        return max(((stage.cells_done, stage.step) for stage in stages), default=(0, 0))
+
     def sweep_checkpoints(self) -> None:
         """Remove checkpoints of cells that have numbers, and those nobody can want any more."""
         if self.layout.checkpoints.is_dir():

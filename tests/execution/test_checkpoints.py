@@ -10,16 +10,24 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
 from safetensors.torch import save_file as save
 
-from benchmark.execution import resume
+from benchmark.backends.contract import Options, Wanted
+from benchmark.backends.local import Local
+from benchmark.execution import execute, resume
+from benchmark.execution.execute import Settings
+from benchmark.execution.process import DeathError
+from benchmark.execution.progress import Screen
 from benchmark.execution.resume import key_of, resumable, told
+from benchmark.execution.supervise import Part, what_next
 from benchmark.origin import Origin
-from benchmark.store import Store, checkpoints
+from benchmark.store import Heartbeat, Store, checkpoints
 from benchmark.store.checkpoints import Stage
+from benchmark.train.grouping import shape_key
 from benchmark.train.mode import Mode
 
 SPEC = """
@@ -124,6 +132,48 @@ def test_what_another_code_mode_or_machine_left_is_not_gone_on_from(toy_cells, t
     assert not resumable(cells, store, None, "run", "cuda", 1)
     assert not resumable(cells, store, None, "run", "cpu", 2)
     assert not resumable({cell.id: cell for cell in three[:2]}, store, None, "run", "cpu", 1)
+
+
+def test_a_stack_that_is_gone_on_with_is_formed_as_it_was_whatever_else_is_asked_for(toy_cells, tmp_path, monkeypatch):
+    """More seeds, and another stack size by now."""
+    cells, store = toy_cells(6), Store(tmp_path)
+    three, settings = cells[:3], Settings("run-1", Local(Options(), Wanted(1, "cpu")), checkpoint_seconds=600.0)
+    left = {cell.id for cell in cells}
+    monkeypatch.setattr(execute, "decide_modes", lambda cells, *_: {shape_key(c): Mode.parse("stack:5") for c in cells})
+    sizes = lambda: [(len(job.cells), job.mode) for job in execute.prepare(cells, left, store, settings, Said())]  # noqa: E731
+    assert sizes() == [(3, "stack:5"), (3, "stack:5")]
+    threads = settings.backend.threads
+    stage = Stage("toy", tuple(cell.id for cell in three), "stack:4", "run", step=20, steps_planned=60)
+    key = key_of(three, "stack:4", "run", "cpu", threads)
+    checkpoints.keep(store.layout, key, stage, lambda path, header: save({}, path, header))
+    assert sizes() == [(3, "stack:4"), (3, "stack:5")]
+    assert Said.notes == ["  toy: 3 cells continue at step 20 of 60"]
+    store.beat(Heartbeat("another", "0", cell_ids=(cells[1].id,)))  # it is trained elsewhere, from where it was
+    assert sizes() == [(3, "stack:5"), (3, "stack:5")]
+    store.end_beat("another", "0")
+    left -= {cell.id for cell in cells[3:]}
+    assert sizes() == [(3, "stack:4")]
+
+
+class Said(Screen):
+    notes: ClassVar[list[str]] = []
+
+    def __init__(self):
+        self.notes.clear()
+
+    def dispatching(self, stacks):
+        pass
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def test_deaths_between_which_training_got_on_do_not_part_a_stack(toy_cells, toy_job):
+    part = Part(toy_job(toy_cells(4)))
+    for reached in ((0, 5), (0, 9), (1, 2)):
+        (part,) = what_next(part, DeathError("killed"), reached)
+        assert len(part.job.cells) == 4
+    assert [len(half.job.cells) for half in what_next(part, DeathError("killed"), (1, 2))] == [2, 2]
 
 
 @pytest.mark.parametrize("what", ["engine_digest", "families_of", "data_of", "package_versions"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from safetensors.torch import save_file
 
 from benchmark.backends.contract import Backend, BackendError, Lost
 from benchmark.backends.work import Marks, perform, take_back
@@ -12,7 +13,8 @@ from benchmark.execution.dispatch import dispatched, train_again
 from benchmark.execution.job import Ended, Outcome
 from benchmark.execution.stopping import STOPPING
 from benchmark.execution.supervise import supervise
-from benchmark.store import Heartbeat, Store
+from benchmark.store import Heartbeat, Store, checkpoints
+from benchmark.store.checkpoints import Stage
 from benchmark.wording import LAST_WORDS
 
 
@@ -50,6 +52,27 @@ def train(toy_job):
         return {e.cell_id: e.status for outcome in outcomes for e in outcome.ended}, Store(job.store), notes
 
     return run
+
+
+class Advancing(Frail):
+    """Each lost worker has made a checkpoint, further on than the one before."""
+
+    def collect(self, seconds):
+        job = self.waiting[0][1]
+        stage = Stage(job.task, job.cell_ids, job.mode, job.purpose, step=10 * len(self.sizes) + 10, steps_planned=90)
+        checkpoints.keep(Store(job.store).layout, "0" * 32, stage, lambda path, header: save_file({}, path, header))
+        return super().collect(seconds)
+
+
+def test_workers_lost_over_a_stack_that_gets_on_do_not_count(train, toy_cells):
+    cells, backend = toy_cells(4), Advancing(times=6)
+    backend.guilty = {cells[0].id}
+    found, _, notes = train(backend, cells)
+    assert set(found.values()) == {"finished"}
+    assert backend.sizes == [4] * 7
+    assert notes[-1].endswith("handing them out again, from step 60")
+    found, _, _ = train(Frail(backend.guilty, times=6), cells)
+    assert set(found.values()) == {"killed"}
 
 
 def test_a_lost_stack_is_handed_out_again_whole(train, toy_cells):

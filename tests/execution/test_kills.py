@@ -25,7 +25,7 @@ tasks: [{name: toy_regression, parameters: {pause: 0.1}}]
 initializers: [toy_plain, {name: toy_plain, as: scaled, parameters: {scale: 2.0}}]
 """
 COMMAND = [sys.executable, "-m", "benchmark.cli"]
-RUN = [*COMMAND, "run", "kills.yaml", "--execution", "stack:2", "--workers", "2"]
+RUN = [*COMMAND, "run", "kills.yaml", "--execution", "stack:2", "--workers", "2", "--checkpoint", "0.0005"]
 
 
 def new_project(folder):
