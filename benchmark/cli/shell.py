@@ -23,6 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "claims": ("benchmark.cli.claims", "List, show and import published numbers."),
     "compare": ("benchmark.cli.compare", "Compare two initialisers, stores or tables."),
     "report": ("benchmark.cli.report", "Write a page with tables, curves and findings."),
+    "readings": ("benchmark.cli.readings", "Search an unclear paper's readings for its numbers."),
     "conform": ("benchmark.cli.conform", "Hold a task or an initialiser to the rules of a plugin."),
     "sql": ("benchmark.cli.sql", "Query the store with SQL."),
     "export": ("benchmark.cli.export", "Write results as Parquet, CSV or JSON."),
@@ -36,7 +37,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "new": ("benchmark.cli.new", "Write a starting file for a task, an initialiser or a spec."),
     "doctor": ("benchmark.cli.doctor", "Check this machine, the installation and the store."),
 }
-WORKING = ("run", "rerun", "merge", "import", "export", "data", "new")
+WORKING = ("run", "readings", "rerun", "merge", "import", "export", "data", "new")
 """Verbs of which what they do matters, and not what they print: they end by their result, read or unread."""
 
 
