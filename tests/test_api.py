@@ -43,7 +43,9 @@ def used(file):
             yield from ((node.module, alias.name) for alias in node.names)
 
 
-@pytest.mark.parametrize("folder", ["tasks", "initializers", *(["probes"] if (ROOT / "probes").is_dir() else ["benchmark/probes"])])
+@pytest.mark.parametrize(
+    "folder", ["tasks", "initializers", "probes" if (ROOT / "probes").is_dir() else "benchmark/probes"]
+)
 def test_what_is_shipped_needs_nothing_else(folder):
     files = sorted((ROOT / folder).glob("*.py"))
     assert files
