@@ -30,15 +30,39 @@ from benchmark.records import DONE
 from benchmark.store import Store
 
 UPKEEP = {
-    "index": "while True: Store(sys.argv[1]).connect().close()",
-    "compaction": "while True: Store(sys.argv[1]).compact(threshold=0)",
+    "index": "while True: store.connect().close(); random.random() < 0.5 and store.layout.index.unlink(missing_ok=True)",
+    "compaction": "while True: store.compact(threshold=0)",
 }
-"""What a process of its own does until it is killed, beside the run."""
-MOMENTS = ("parent", "worker", "group", "shard", "claim", *(moment for moment in UPKEEP for _ in range(3)))
+"""What a process of its own does until it dies, beside the run."""
+
+CHOSEN = {"index": ("/.index", 2), "compaction": ("/shards/", 60), "shard": ("/shards/.", 6), "claim": ("/claims/", 60)}
+"""Moment → what is in the names of files that are opened, renamed or removed then, and at which of them at most."""
+
+MOMENTS = ("parent", "worker", "group", *CHOSEN)
 AT_ONCE = 25
 """Kills of one store at most."""
 PATIENCE = 60.0
 """Seconds to wait for a moment to come."""
+
+HOOK = """
+import os, sys, threading
+told, left, delay, marker = os.environ.get("STRIKE", "|0|0|").split("|")
+left = [int(left)]
+
+def strike(event, args):
+    if told and event in ("open", "os.rename", "os.remove") and told in f"{args[0]} {args[1]}":
+        left[0] -= 1
+        if left[0] == 0:
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+            except OSError:
+                return
+            die = lambda: os.kill(os.getpid(), 9)
+            threading.Timer(float(delay), die).start() if float(delay) else die()
+
+sys.addaudithook(strike)
+"""
+"""`sitecustomize.py` of the processes that die at a chosen moment: the first of them to come to its n-th such file."""
 
 
 def parent_of(pid: int) -> int:
@@ -65,66 +89,68 @@ def kill(pid: int) -> bool:
     return False
 
 
-def half_written(folder: Path, stem: str = "") -> Path | None:
-    """A file that somebody is writing."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        return next((Path(e.path) for e in entries if e.name.startswith(f".{stem}") and e.name.endswith(".tmp")), None)
-    return None
-
-
 class Round:
     """One store, from empty to full."""
 
     def __init__(self, folder: Path, path: Path, draw: random.Random) -> None:
-        self.store, self.draw = folder / "disturbed", draw
+        self.folder, self.store, self.draw = folder, folder / "disturbed", draw
         words = ("run", path, "--plugin", PLUGIN, "--store", self.store, "--workers", 2, "--execution", "stack:5")
         self.command = bench(*words)
         self.run: subprocess.Popen[bytes] | None = None
         self.kept: dict[str, str] = {}
 
-    def running(self) -> subprocess.Popen[bytes]:
-        """The run; started when there is none."""
-        if self.run is None or self.run.poll() is not None:
-            quiet = subprocess.DEVNULL
-            self.run = subprocess.Popen(self.command, stdout=quiet, stderr=quiet, start_new_session=True)
-        return self.run
-
     def over(self) -> bool:
         """Whether a run has ended well."""
         return self.run is not None and self.run.poll() == 0
 
-    def strike(self, moment: str) -> bool:
-        """One kill at that moment; False when the run was over before it came."""
-        run = self.running()
-        if moment in UPKEEP:
-            struck = self._kill_upkeep(moment)
-        elif moment == "shard":
-            path = self._wait(run, lambda: half_written(self.store / "shards"))
-            struck = path is not None and kill(int(path.name.rsplit(".", 3)[1]))
-        elif moment == "claim":
-            claims = self.store / "claims"
-            struck = bool(self._wait(run, lambda: claims.is_dir() and any(claims.iterdir()))) and kill(run.pid)
-        else:
-            self._wait(run, lambda: self.draw.random() < 0.3 or self._workers())
-            time.sleep(self.draw.uniform(0, 1.5))
-            pids = {"parent": [run.pid], "worker": self._workers()[:1], "group": descendants(run.pid)}[moment]
-            struck = run.poll() is None and sum(map(kill, pids)) > 0
-        if moment in ("parent", "group", "claim"):
-            run.wait()
+    def running(self, **environment: str) -> subprocess.Popen[bytes]:
+        """The run; started when there is none."""
+        if self.run is None or self.run.poll() is not None:
+            quiet, known = subprocess.DEVNULL, {**os.environ, **environment}
+            self.run = subprocess.Popen(self.command, stdout=quiet, stderr=quiet, env=known, start_new_session=True)
+        return self.run
+
+    def strike(self, moment: str) -> list[str]:
+        """Kill at that moment; which kills have struck, none when the run was over before."""
+        struck = self._at_chosen(moment) if moment in CHOSEN else self._at_random(moment)
         self.look()
         return struck
 
-    def _kill_upkeep(self, moment: str) -> bool:
-        """Of a process that makes the index anew or gathers shards, as soon as it writes, or a little later."""
-        folder, stem = (self.store, "index") if moment == "index" else (self.store / "shards", "segment")
-        if moment == "index" and self.draw.random() < 0.5:
-            (self.store / "index.duckdb").unlink(missing_ok=True)
-        code = f"import sys; from benchmark.store import Store\n{UPKEEP[moment]}"
-        process = subprocess.Popen([sys.executable, "-c", code, str(self.store)])
-        struck = self._wait(process, lambda: half_written(folder, stem) or self.over())
-        time.sleep(self.draw.choice([0, 0, 0.005, 0.02, 0.05]))
-        process.kill()
-        return process.wait() == -signal.SIGKILL and isinstance(struck, Path)
+    def _at_random(self, moment: str) -> list[str]:
+        run = self.running()
+        self._wait(run, lambda: self.draw.random() < 0.02 or self._workers())
+        time.sleep(self.draw.uniform(0, 1.5))
+        pids = {"parent": [run.pid], "worker": self._workers()[:1], "group": descendants(run.pid)}[moment]
+        struck = run.poll() is None and sum(map(kill, pids)) > 0
+        if moment != "worker":
+            run.wait()
+        return [moment] * struck
+
+    def _at_chosen(self, moment: str) -> list[str]:
+        """A process that dies by itself, so that it is exactly then: the upkeep's own, or one of the run's."""
+        told, most = CHOSEN[moment]
+        marker = self.folder / "struck" / f"{self.draw.getrandbits(64):x}"
+        delay = self.draw.choice([0.0, 0.0, 0.001, 0.01, 0.05])
+        search = os.pathsep.join([str(self.folder), os.environ.get("PYTHONPATH", "")])
+        known = {"STRIKE": f"{told}|{self.draw.randint(1, most)}|{delay}|{marker}", "PYTHONPATH": search}
+        before = []
+        if moment in UPKEEP:
+            self.running()
+            code = (
+                f"import random, sys; from benchmark.store import Store; store = Store(sys.argv[1])\n{UPKEEP[moment]}"
+            )
+            process = subprocess.Popen([sys.executable, "-c", code, str(self.store)], env={**os.environ, **known})
+        else:
+            if self.run is not None and self.run.poll() is None:
+                before = self._at_random("group")
+            process = self.running(**known)
+        self._wait(process, lambda: marker.exists() or (moment in UPKEEP and self.over()))
+        if moment in UPKEEP:
+            time.sleep(2 * delay)
+            process.kill()
+        if moment != "shard":
+            process.wait()
+        return [*before, *[moment] * marker.exists()]
 
     def _workers(self) -> list[int]:
         """Processes that are training."""
@@ -138,7 +164,7 @@ class Round:
         while process.poll() is None and time.monotonic() < until:
             if found := ready():
                 return found
-            time.sleep(0.001)
+            time.sleep(0.02)
         return None
 
     def look(self) -> None:
@@ -186,16 +212,19 @@ def verified(one: Round, path: Path, expected: list[tuple[str, ...]]) -> int:
 def campaign(folder: Path, kills: int, until: float) -> Iterator[str]:
     """Rounds of kills, told as they end; what was done is kept in the folder."""
     path = spec(folder, 8, 5, 5)
+    (folder / "sitecustomize.py").write_text(HOOK)
     state_file = folder / "kills.json"
     state = json.loads(state_file.read_text()) if state_file.exists() else {"struck": {}, "rounds": 0, "twice": 0}
     state.setdefault("expected", undisturbed(folder, path))
     expected, struck = [tuple(row) for row in state["expected"]], Counter(state["struck"])
     while struck.total() < kills and time.monotonic() < until:
-        shutil.rmtree(folder / "disturbed", ignore_errors=True)
+        for left in ("disturbed", "struck"):
+            shutil.rmtree(folder / left, ignore_errors=True)
+        (folder / "struck").mkdir()
         draw = random.Random(struck.total())
         one = Round(folder, path, draw)
         for moment in draw.choices(MOMENTS, k=min(AT_ONCE, kills - struck.total())):
-            struck[moment] += not one.over() and one.strike(moment)
+            struck.update([] if one.over() else one.strike(moment))
         state |= {"twice": state["twice"] + verified(one, path, expected)}
         state |= {"struck": dict(struck), "rounds": state["rounds"] + 1}
         state_file.write_text(json.dumps(state))
@@ -211,5 +240,5 @@ if __name__ == "__main__":
     parser.add_argument("--minutes", type=float, default=1e6, help="stop after so long, at the end of a round")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    for line in campaign(options.folder, options.kills, time.monotonic() + 60 * options.minutes):
+    for line in campaign(options.folder.resolve(), options.kills, time.monotonic() + 60 * options.minutes):
         print(line, flush=True)
