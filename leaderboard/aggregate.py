@@ -182,4 +182,4 @@ def _result(cell: PlannedCell, found: SeedResult | None) -> SeedResult:
     """The stored result under the plan's seed, whatever name it was first run under."""
     if found is None:
         return SeedResult(cell.seed, cell.cell_id, cell.status, error=cell.error)
-    return replace(found, seed=cell.seed, cell_id=cell.cell_id)
+    return found if found.seed == cell.seed else replace(found, seed=cell.seed)

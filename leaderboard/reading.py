@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,9 @@ from benchmark.parameters import Metric
 from leaderboard.aggregate import MISSING, Grid, Layout, PlannedCell, SeedResult, TaskFacts, build_grid
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from benchmark.plan import PlannedCell as Line
     from benchmark.plan import Selection
     from benchmark.registry import Registry
@@ -300,17 +303,33 @@ def running(store: Store) -> Iterable[str]:
     return [cell_id for beat in store.heartbeats() if beat.is_alive() for cell_id in beat.cell_ids]
 
 
-def curves(
-    store: Store, cell_ids: Collection[str], metrics: Collection[str]
-) -> Mapping[tuple[str, str], list[tuple[int, float]]]:
-    """(cell id, metric) → (step, value) points in the order of steps, of these metrics on all inputs or `name@size`."""
+Points = tuple["NDArray[np.int64]", "NDArray[np.float64]"]
+"""Steps, rising, and the values there."""
+
+
+def curves(store: Store, cell_ids: Collection[str], metrics: Collection[str]) -> dict[tuple[str, str], Points]:
+    """(cell id, metric) → its curve, of these metrics on all inputs or `name@size`."""
+    import numpy as np
+
+    wanted = [name.partition("@")[0] for name in metrics]
+    found = store.ask(
+        "select distinct metric from curve_ends where split_part(metric, '@', 1) in (select unnest(?))", [wanted]
+    )
+    ids, names = [*cell_ids], sorted(name for (name,) in found)
+    if not (ids and names):
+        return {}
     con = store.connect()
     try:
-        rows = con.execute(
-            "select cell_id, metric, list(step order by step), list(value order by step) from curves "
-            "where cell_id in (select unnest(?)) and split_part(metric, '@', 1) in (select unnest(?)) group by all",
-            [list(cell_ids), [name.partition("@")[0] for name in metrics]],
-        ).fetchall()
+        read = con.execute(
+            "select c.k * ? + m.k as key, step, value from curves "
+            "join (select unnest(?) as cell_id, unnest(?) as k) c using (cell_id) "
+            "join (select unnest(?) as metric, unnest(?) as k) m using (metric) order by all",
+            [len(names), ids, [*range(len(ids))], names, [*range(len(names))]],
+        ).fetchnumpy()
     finally:
         con.close()
-    return {(cell_id, metric): list(zip(steps, values, strict=True)) for cell_id, metric, steps, values in rows}
+    edges = np.flatnonzero(np.diff(read["key"], prepend=-1, append=-1))
+    return {
+        (ids[key // len(names)], names[key % len(names)]): (read["step"][start:end], read["value"][start:end])
+        for start, end, key in zip(edges[:-1], edges[1:], read["key"][edges[:-1]].tolist(), strict=True)
+    }

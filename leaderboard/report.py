@@ -15,9 +15,9 @@ from leaderboard.api import published_numbers
 from leaderboard.axes import axes, series
 from leaderboard.compare import Report as Comparison
 from leaderboard.compare import Terms, across_questions, compare_with_baseline
-from leaderboard.reading import curves, last_run, load_grid, stored_spec
+from leaderboard.reading import Points, curves, last_run, load_grid, stored_spec
 from leaderboard.render.svg import Series, line_chart
-from leaderboard.stats import seeds, share_interval, summarize
+from leaderboard.stats import seeds, share_interval
 from leaderboard.tables import Leaderboard, Selection, build, matching
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from leaderboard.aggregate import Grid, Group
     from leaderboard.checks.finding import Finding
 
-Curves = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
-"""(cell id, metric) → (step, value) points."""
+Curves = Mapping[tuple[str, str], Points]
+"""(cell id, metric) → steps and values."""
 
 LISTED = 50
 """Failed cells named one by one."""
@@ -162,9 +162,9 @@ def _solved(group: Group, metric: Metric, followed: str | None, points: Curves) 
     values = group.values(metric.name)
     steps = []
     for result in group.seeds:
-        curve = points.get((result.cell_id, followed or ""), [])
+        curve = points.get((result.cell_id, followed or ""), ((), ()))
         if metric.solves(values.get(result.seed, math.nan)):
-            first = next((step for step, value in curve if metric.solves(value)), None)
+            first = next((int(step) for step, value in zip(*curve, strict=True) if metric.solves(value)), None)
             steps.append(f"seed {result.seed}" + ("" if first is None else f" from step {first:,}"))
     share = share_interval(len(steps), len(values))
     said = f"{group.task} × {group.initializer}: {len(steps)} of {seeds(len(values))}"
@@ -205,29 +205,28 @@ def _followed(metric: str, names: Collection[str]) -> str | None:
     return next((name for name in sorted(names) if name.partition("@")[0] == metric), None)
 
 
-def _of_group(
-    points: Curves, grid: Grid, task: str, initializer: str, metric: str
-) -> list[Sequence[tuple[int, float]]]:
+def _of_group(points: Curves, grid: Grid, task: str, initializer: str, metric: str) -> list[Points]:
     group = grid.group(task, initializer)
     return [] if group is None else [points[r.cell_id, metric] for r in group.seeds if (r.cell_id, metric) in points]
 
 
-def mean_curve(curves: Sequence[Sequence[tuple[int, float]]]) -> tuple[tuple[float, float | None, float | None], ...]:
+def mean_curve(curves: Sequence[Points]) -> tuple[tuple[float, float | None, float | None], ...]:
     """Step → mean and standard deviation over seeds; None where a seed is not finite, so that a survivor's mean is
     never drawn as the mean."""
-    by_step: dict[int, list[float]] = {}
-    for curve in curves:
-        for step, value in curve:
-            by_step.setdefault(step, []).append(value)
-    result: list[tuple[float, float | None, float | None]] = []
-    for step in sorted(by_step):
-        values = by_step[step]
-        if len(values) < len(curves) or not all(map(math.isfinite, values)):
-            result.append((step, None, None))
-        else:
-            summary = summarize(values)
-            result.append((step, summary.mean, summary.std))
-    return tuple(result)
+    import numpy as np
+
+    if not curves:
+        return ()
+    steps = np.unique(np.concatenate([at for at, _ in curves]))
+    values = np.full((len(curves), len(steps)), np.nan)
+    for row, (at, found) in zip(values, curves, strict=True):
+        row[np.searchsorted(steps, at)] = found
+    whole = np.isfinite(values).all(axis=0)
+    known = values[:, whole]
+    several = len(curves) > 1
+    spread = known.std(axis=0, ddof=1).tolist() if several else [None] * int(whole.sum())
+    drawn = dict(zip(steps[whole].tolist(), zip(known.mean(axis=0).tolist(), spread, strict=True), strict=True))
+    return tuple((step, *drawn.get(step, (None, None))) for step in steps.tolist())
 
 
 def published_findings(grid: Grid) -> tuple[tuple[str, ...], str]:

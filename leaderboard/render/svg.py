@@ -113,12 +113,13 @@ def _frame(x: Axis, y: Axis, title: str, x_title: str, y_title: str) -> Iterable
 def _series(series: Series, x: Axis, y: Axis, color: str, dash: str) -> Iterable[str]:
     style = f' stroke-dasharray="{dash}"' if dash else ""
     for run in _runs(series):
-        band = [(a, mean, std) for a, mean, std in run if std]
+        placed = [(f"{x.place(a):.1f}", mean, std) for a, mean, std in run]
+        band = [point for point in placed if point[2]]
         if len(band) > 1:
-            upper = [f"{x.place(a):.1f},{y.place(mean + std):.1f}" for a, mean, std in band]
-            lower = [f"{x.place(a):.1f},{y.place(mean - std):.1f}" for a, mean, std in reversed(band)]
+            upper = [f"{a},{y.place(mean + std):.1f}" for a, mean, std in band]
+            lower = [f"{a},{y.place(mean - std):.1f}" for a, mean, std in reversed(band)]
             yield f'<polygon points="{" ".join(upper + lower)}" fill="{color}" opacity=".18"/>'
-        line = " ".join(f"{x.place(a):.1f},{y.place(mean):.1f}" for a, mean, _ in run)
+        line = " ".join(f"{a},{y.place(mean):.1f}" for a, mean, _ in placed)
         yield f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="1.6"{style}/>'
         if len(run) == 1:
             a, mean, _ = run[0]

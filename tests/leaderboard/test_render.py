@@ -341,7 +341,7 @@ def test_a_chart_of_nothing_is_nothing():
 
 
 def test_a_mean_curve_has_a_gap_where_a_seed_is_not_finite_or_ended():
-    points = mean_curve([[(0, 1.0), (1, 2.0), (2, 2.0)], [(0, 3.0), (1, math.nan)]])
+    points = mean_curve([([0, 1, 2], [1.0, 2.0, 2.0]), ([0, 1], [3.0, math.nan])])
     assert points == ((0, 2.0, pytest.approx(math.sqrt(2))), (1, None, None), (2, None, None))
 
 

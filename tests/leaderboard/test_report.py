@@ -22,8 +22,8 @@ def grid_of(values):
 def test_seeds_that_solve_a_task_are_named_with_the_step_they_got_there():
     grid = grid_of({"mask": [75.0, 100.0, 100.0], "default": [75.0] * 3})
     points = {
-        ("mask1", "accuracy@512"): [(0, 50.0), (1000, 99.6), (2000, 100.0)],
-        ("mask2", "accuracy@512"): [(0, 50.0)],
+        ("mask1", "accuracy@512"): ([0, 1000, 2000], [50.0, 99.6, 100.0]),
+        ("mask2", "accuracy@512"): ([0], [50.0]),
     }
     assert solved(grid, build(grid), points) == (
         "t × mask: 2 of 3 seeds [9 %, 99 %] (seed 1 from step 1,000, seed 2)",

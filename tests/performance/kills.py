@@ -30,7 +30,7 @@ from benchmark.records import DONE
 from benchmark.store import Store
 
 UPKEEP = {
-    "index": "while True: store.connect().close(); random.random() < 0.5 and store.layout.index.unlink(missing_ok=True)",
+    "index": "while True: store.connect().close(); random.random() < 0.5 and store.layout.index.unlink(True)",
     "compaction": "while True: store.compact(threshold=0)",
 }
 """What a process of its own does until it dies, beside the run."""

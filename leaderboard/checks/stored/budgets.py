@@ -109,15 +109,9 @@ def declared(metric: Metric) -> Severity | None:
 
 
 def _is_best(evidence: StoreEvidence, group: Group, metric: Metric) -> bool:
-    values = {r.cell_id: r.finals[metric.name] for r in group.seeds if r.seed in group.values(metric.name)}
-    if len(values) < 3:
-        return False
-    for cell_id, value in values.items():
-        curve = evidence.curves(metric.name).get(cell_id)
-        best = None if curve is None else curve.highest if metric.direction == "max" else curve.lowest
-        if curve is None or best != value or curve.last == value:
-            return False
-    return True
+    values, best = group.values(metric.name), evidence.best_of_curve()
+    cells = [result.cell_id for result in group.seeds if result.seed in values]
+    return len(cells) > 2 and all(best.get((id, metric.name)) == metric.direction for id in cells)
 
 
 def _chosen(task: str, metric: Metric, severity: Severity, how: str, groups: list[Group]) -> Finding:

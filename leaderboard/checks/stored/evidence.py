@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from benchmark.spec.load import LoadedExperiment
     from benchmark.store import Store
 
-ENDS = "select cell_id, lowest, highest, last_value from curve_ends where metric = ?"
+BEST = """
+select cell_id, metric, if(value = highest, 'max', 'min') from curve_ends join finals using (cell_id, metric)
+where value <> last_value and value in (lowest, highest)
+"""
 LAST_STEPS = "select cell_id, max(last_step) from curve_ends group by cell_id"
 
 
@@ -50,9 +53,15 @@ class Row:
     provenance_text: str
 
     @property
+    def spec(self) -> str:
+        """What the cell is, but for its seed: one text for all seeds (canonical JSON)."""
+        around = self.resolved_text.split(f',"seed":{self.seed},"task":')
+        return ',"task":'.join(around) if len(around) == 2 else self.resolved_text
+
+    @property
     def resolved(self) -> Mapping[str, Any]:
-        """What the cell is."""
-        return _parsed(self.resolved_text)
+        """What the cell is, but for its seed."""
+        return _parsed(self.spec)
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -66,16 +75,6 @@ class Row:
 
 
 COLUMNS = tuple(field.name.removesuffix("_text") for field in fields(Row))
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Ends of one metric's curve over training."""
-
-    lowest: float | None
-    """Least finite value; None without one."""
-    highest: float | None
-    last: float
 
 
 @dataclass(frozen=True)
@@ -133,15 +132,15 @@ class StoreEvidence:
             records = self.store.records(several, every_attempt=True)
             return {(record.cell_id, record.attempt_id): record.finals for record in records}
 
-    def curves(self, metric: str) -> dict[str, Curve]:
-        """Cell id → ends of its curve of a metric."""
-        return self._once(metric, lambda: {id: Curve(*ends) for id, *ends in self.store.ask(ENDS, [metric])})
+    def best_of_curve(self) -> dict[tuple[str, str], str]:
+        """(cell id, metric) → `max` or `min`, where the final value is that of the curve and not its last point."""
+        return self._once("best", lambda: {(id, metric): end for id, metric, end in self.store.ask(BEST)})
 
     def last_steps(self) -> dict[str, int]:
         """Cell id → last step of any of its curves."""
-        return self._once("", lambda: dict(self.store.ask(LAST_STEPS)))
+        return self._once("last steps", lambda: dict(self.store.ask(LAST_STEPS)))
 
-    def _once(self, key: str, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _once(self, key: str, read: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
         if key not in self.shared:
             self.shared[key] = read()
         return self.shared[key]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 from leaderboard.aggregate import Group
@@ -18,7 +19,12 @@ PACKAGES = ("torch", "numpy", "scipy", "triton")
 
 def made_with(row: Row) -> dict[str, str]:
     """What a cell was made with, by the name a reader knows it by; what was not recorded is left out."""
-    origin = row.provenance
+    return _made_with(row.provenance_text, row.device.partition(":")[0], row.execution.partition("[")[0])
+
+
+@lru_cache(maxsize=1 << 16)
+def _made_with(provenance: str, device: str, execution: str) -> dict[str, str]:
+    origin = json.loads(provenance or "{}")
     code, packages = origin.get("code") or {}, origin.get("packages") or {}
     families = {kind: {"digest": sha256} for kind, sha256 in (origin.get("plugins") or {}).items()}
     families |= origin.get("families") or {}
@@ -33,9 +39,9 @@ def made_with(row: Row) -> dict[str, str]:
         "machine": origin.get("machine"),
         "CPU": origin.get("cpu"),
         "GPU": ", ".join(sorted(set(origin.get("gpus") or ()))),
-        "device": row.device.partition(":")[0],
+        "device": device,
         "threads": origin.get("threads"),
-        "execution": row.execution.partition("[")[0],
+        "execution": execution,
     }
     return {name: str(value) for name, value in found.items() if value not in (None, "")}
 
@@ -219,13 +225,12 @@ def drift(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     rows = [row for row in evidence.by_cell.values() if row.done and row.profile == evidence.grid.profile]
     used = {result.cell_id for _, group in evidence.groups() for result in group.seeds}
     kinds: dict[tuple[str, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    told = cache(lambda spec, part: json.dumps(json.loads(spec).get(part), sort_keys=True))
     for row in rows:
         if row.task in tasks:
-            kinds[row.task, ""][json.dumps(row.resolved.get("task"), sort_keys=True)].append(row)
+            kinds[row.task, ""][told(row.spec, "task")].append(row)
             if row.initializer in names:
-                kinds[row.task, row.initializer][json.dumps(row.resolved.get("initializer"), sort_keys=True)].append(
-                    row
-                )
+                kinds[row.task, row.initializer][told(row.spec, "initializer")].append(row)
     for (task, initializer), specs in kinds.items():
         if len(specs) == 1:
             tally.ok()
