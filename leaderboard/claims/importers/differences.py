@@ -6,7 +6,6 @@ when the numbers themselves bear it out; otherwise the line is listed as unread.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,13 +14,14 @@ from decimal import Decimal
 from enum import Enum
 from typing import Literal
 
-from leaderboard.claims.importers.baselines import ABSOLUTE, RELATIVE, is_baseline, rule_in
-from leaderboard.claims.importers.drafts import Draft, Spot, baseline_named
+from leaderboard.claims.importers.captions import baseline_named, is_baseline, rule_in
+from leaderboard.claims.importers.drafts import Draft, Spot
 from leaderboard.claims.importers.mapping import TableMapping
 from leaderboard.claims.importers.reading import Number
 from leaderboard.claims.importers.result import Unread
 from leaderboard.claims.model import Delta
 from leaderboard.lexicon import read
+from leaderboard.lexicon.phrases import says
 
 NEAR = 4
 """Lines beside a line of differences that may hold its numbers."""
@@ -33,8 +33,6 @@ UNSUPPORTED = (
     "a difference that the numbers beside it do not give; say `deltas: {its heading: heading of its number}` and "
     "`baseline:` in the mapping, or skip it"
 )
-LOSS = re.compile(r"\b(drop|degradation|gap|loss|decrease|decline|change)s?\b")
-"""Headings of differences that are printed positive where the number falls, and say nothing of which way is better."""
 Pick = Literal["", "best", "worst", "underlined", "previous"]
 PICKS: tuple[Pick, ...] = ("best", "worst", "underlined")
 EXPRESSIBLE = ("method", "task")
@@ -227,7 +225,7 @@ class _Binder:
         if base is value:
             said = {"method": mine.get("method")}
         turned = reading.mode in (Mode.REVERSED, Mode.REVERSED_RELATIVE)
-        loss = turned and LOSS.search(self.line.heading.lower()) is not None
+        loss = turned and says("loss", self.line.heading)
         stated = Delta(
             printed=draft.number.printed,
             baseline=said.get("method"),
@@ -389,10 +387,9 @@ class Score:
 
 def modes_of(heading: str, relative: bool) -> tuple[Mode, ...]:
     """Modes that a heading leaves open."""
-    text = heading.lower()
-    if relative or RELATIVE.search(text):
+    if relative or says("relative", heading, "heading"):
         return Mode.RELATIVE, Mode.REVERSED_RELATIVE
-    if ABSOLUTE.search(text):
+    if says("absolute", heading):
         return Mode.POINTS, Mode.REVERSED
     return tuple(Mode)
 

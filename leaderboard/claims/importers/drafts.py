@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from leaderboard.claims.importers import captions, conditions
-from leaderboard.claims.importers.baselines import TO_BASELINE, rule_in
+from leaderboard.claims.importers import captions
 from leaderboard.claims.importers.facts import Facts, of_metric, relative_cost
 from leaderboard.claims.importers.grid import Cell, Grid
 from leaderboard.claims.importers.mapping import TableMapping
@@ -86,7 +84,7 @@ def context_of(grid: Grid, entry: TableMapping, drafts: list[Draft]) -> Context:
     spread = entry.spread or captions.spread_in(grid.caption) or "unknown"
     return Context(
         facts, n, spread, entry.baseline or _baseline(grid.caption, drafts),
-        entry.relative or captions.is_relative_in(grid.caption), rule_in(grid.caption),
+        entry.relative or captions.is_relative_in(grid.caption), captions.rule_in(grid.caption),
         entry.items if entry.items is not None else _items(grid.caption, drafts), directions_in(grid.caption),
     )  # fmt: skip
 
@@ -95,9 +93,9 @@ def _conditions(caption: str, drafts: list[Draft]) -> Facts:
     """The budget, model and setting that the caption states."""
     labels = dict.fromkeys(text for draft in drafts for text in (draft.where.row, draft.where.column))
     found = {
-        "budget": conditions.budget_in(caption),
-        "model": conditions.model_in(caption, list(labels)),
-        "setting": conditions.setting_in(caption),
+        "budget": captions.budget_in(caption),
+        "model": captions.model_in(caption, list(labels)),
+        "setting": captions.setting_in(caption),
     }
     return Facts({name: value for name, value in found.items() if value is not None})
 
@@ -106,26 +104,14 @@ def _items(caption: str, drafts: list[Draft]) -> int | None:
     """The number of test items in the caption, where all numbers of the table are about one data set."""
     tasks = {draft.facts.fields.get("task") for draft in drafts}
     splits = {draft.facts.fields.get("split") for draft in drafts}
-    return conditions.items_in(caption) if len(tasks) == len(splits) == 1 else None
+    return captions.items_in(caption) if len(tasks) == len(splits) == 1 else None
 
 
 def _baseline(caption: str, drafts: list[Draft]) -> str | None:
     """The one method that the caption says differences are taken to, as in `gains over Default`."""
     if not any(draft.number.delta is not None for draft in drafts):
         return None
-    return baseline_named(caption, [draft.facts.fields.get("method", "") for draft in drafts])
-
-
-def baseline_named(caption: str, names: list[str]) -> str | None:
-    """The one of the names that a text says differences are taken to."""
-    text = " ".join(caption.lower().split())
-    bare = {name: name.lower().lstrip("+ ") for name in names}  # a text calls the row `+ SFT` SFT
-    found = {
-        name.lower(): name
-        for name, said in bare.items()
-        if said and said in text and re.search(rf"{TO_BASELINE}\+? ?{re.escape(said)}(?!\w)", text)
-    }
-    return next(iter(found.values())) if len(found) == 1 else None
+    return captions.baseline_named(caption, [draft.facts.fields.get("method", "") for draft in drafts])
 
 
 def finish(drafts: list[Draft], context: Context, entry: TableMapping) -> list[Claim]:

@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmark.errors import UsageError
+from benchmark.errors import DataError, UsageError
 from leaderboard.claims.formats import FORMATS, SUFFIXES, is_tidy
 from leaderboard.claims.importers import captions
-from leaderboard.claims.importers.bounds import Budget, read_text
+from leaderboard.claims.importers.bounds import MAX_TABLES, Budget, read_text
 from leaderboard.claims.importers.claimsfile import read_claims
 from leaderboard.claims.importers.delimited import read_delimited
 from leaderboard.claims.importers.grid import SourceTable, expand
@@ -60,6 +60,8 @@ def import_text(text: str, format: str, source: str = "<text>", mapping: Mapping
     """The same for text already in memory; `format` is latex, markdown, html or csv."""
     rules = mapping or Mapping()
     sources, notes = _READERS[format](text, source, rules)
+    if len(sources) > MAX_TABLES:
+        raise DataError(f"{source}: expected at most {MAX_TABLES} tables in one file, found {len(sources)}; split it")
     budget = Budget(source)
     claims: list[Claim] = []
     places: list[Place] = []

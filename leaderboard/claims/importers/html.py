@@ -1,207 +1,137 @@
-"""HTML tables, read as a stream: no tree is built, so neither depth nor unclosed tags cost memory."""
+"""HTML tables, parsed by lxml, which takes unclosed tags, quotes and comments in linear time."""
 
 from __future__ import annotations
 
-from benchmark.errors import DataError
-from leaderboard.claims.importers.bounds import MAX_COLUMNS, MAX_ROWS, MAX_TABLES
+import re
+from collections.abc import Iterator
+from itertools import groupby, takewhile
+from typing import Any
+
+from leaderboard.claims.importers.bounds import MAX_CELL_CHARACTERS, MAX_COLUMNS, MAX_ROWS
 from leaderboard.claims.importers.grid import PLAIN, Cell, Piece, SourceTable, Style, clean
 from leaderboard.claims.importers.mapping import Mapping
-from leaderboard.claims.importers.positions import Positions
-from leaderboard.claims.importers.tags import attributes_of, events
 
-_STYLES: dict[str, dict[str, object]] = {
+STYLES: dict[str, dict[str, Any]] = {
     "b": {"bold": True}, "strong": {"bold": True}, "u": {"underline": True}, "ins": {"underline": True},
-    "i": {"italic": True},
-    "em": {"italic": True}, "sup": {"level": "sup"}, "sub": {"level": "sub"}, "small": {"small": True}, "font": {},
-    "span": {},
+    "i": {"italic": True}, "em": {"italic": True}, "sup": {"level": "sup"}, "sub": {"level": "sub"},
+    "small": {"small": True}, "font": {}, "span": {}, "td": {}, "th": {},
 }  # fmt: skip
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_MAX_STYLES = 200
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BREAKS = frozenset({"br", "p", "div", "li", "table", "tr", "td", "th"})
+_UNSHOWN = ("script", "style", "template", "noscript", "svg", "textarea", "title")
+
+
+def parse(source: str) -> Any:
+    """The tree of a document or of a fragment, without what is not shown; None for an empty one."""
+    from lxml import etree
+
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    root = etree.fromstring(source.encode(errors="replace"), parser) if source.strip() else None
+    if root is not None:
+        etree.strip_elements(root, *_UNSHOWN, with_tail=False)
+    return root
 
 
 def read_html(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
     """Tables in the order of the source; a nested table's text belongs to the cell around it."""
-    reader = _Reader(source, path)
-    for event in events(source):
-        reader.offset = event.offset
-        if event.kind == "text":
-            reader.text(event.text)
-        elif event.kind == "start":
-            reader.start(event.text, event.attributes)
+    root, place = parse(source), _Place(source)
+    found: list[SourceTable] = []
+    heading = ""
+    for element in () if root is None else root.iter("table", *_HEADINGS):
+        if element.tag != "table":
+            heading = _text(element)[:1000]
+        elif not _is_nested(element):
+            own = (cell for cell in element.iter("td", "th") if next(cell.iterancestors("table")) is element)
+            rows = [(row.getparent(), list(cells)) for row, cells in groupby(own, lambda cell: cell.getparent())]
+            cells = [[_cell(cell, place) for cell in row] for _, row in rows]
+            head = sum(parent is not None and parent.tag == "thead" for parent, _ in rows)
+            caption = f"{heading} {_text(element.find('caption'))[:1000]}".strip()
+            label = element.get("id", "")[:200]
+            if cells:
+                name = f"Table {len(found) + 1}"
+                found.append(SourceTable(cells, name, element.sourceline, head or _headers(cells), caption, label))
+    return found, []
+
+
+def _is_nested(table: Any) -> bool:
+    return next(table.iterancestors("table"), None) is not None
+
+
+def _text(element: Any) -> str:
+    return "" if element is None else " ".join("".join(piece.text for piece in pieces_of(element)).split())
+
+
+def _headers(rows: list[list[Cell]]) -> int | None:
+    """The leading rows of nothing but th, where no thead says which they are."""
+    return sum(1 for _ in takewhile(lambda row: all(cell.header for cell in row), rows)) or None
+
+
+class _Place:
+    """Line and column of one cell after the other."""
+
+    def __init__(self, source: str) -> None:
+        self._lines, self._line, self._at = source.split("\n"), 0, 0
+
+    def of(self, text: str, line: int) -> tuple[int, int]:
+        """Where a text stands that is behind the last one; a tree keeps lines only."""
+        self._line, self._at = line, self._at if line == self._line else 0
+        found = self._lines[line - 1].find(text, self._at, self._at + 5000) if line <= len(self._lines) else -1
+        self._at = self._at if found < 0 else found + len(text)
+        return line, (self._at if found < 0 else found) + 1
+
+
+def _cell(element: Any, place: _Place) -> Cell:
+    pieces = tuple(pieces_of(element))
+    shown = next((piece.text.strip() for piece in pieces if piece.text.strip()), "")
+    rows, columns = _span(element.get("rowspan"), MAX_ROWS), _span(element.get("colspan"), MAX_COLUMNS)
+    return Cell(pieces, *place.of(shown, element.sourceline), rows, columns, element.tag == "th")
+
+
+def pieces_of(element: Any) -> Iterator[Piece]:
+    """The text inside of an element, each piece with its style; a span of the class `math` is LaTeX."""
+    from lxml import etree
+
+    styles, length = [PLAIN], 0
+    for event, inner in etree.iterwalk(element, events=("start", "end")):
+        if event == "start":
+            styles.append(_styled(styles[-1]._replace(**STYLES.get(inner.tag, {})), inner))
+            text = f"{' ' if inner.tag in _BREAKS else ''}{inner.text or ''}"
         else:
-            reader.end(event.text)
-    reader.end_table()
-    return reader.tables, []
-
-
-class _Reader:
-    def __init__(self, source: str, path: str) -> None:
-        self.offset = 0
-        self._positions = Positions(source)
-        self.tables: list[SourceTable] = []
-        self._path = path
-        self._depth = 0
-        self._rows: list[list[Cell]] = []
-        self._header_rows = 0
-        self._in_head = False
-        self._cell: Cell | None = None
-        self._pieces: list[Piece] = []
-        self._length = 0
-        self._styles: list[tuple[str, Style]] = []
-        self._collect: list[str] | None = None
-        self._heading = ""
-        self._caption = ""
-        self._label = ""
-        self._line = 1
-
-    def start(self, tag: str, attributes: str) -> None:
-        """An opening tag, with its attributes as written."""
-        if tag == "table":
-            self._begin_table(attributes_of(attributes))
-        elif self._depth == 0:
-            if tag in _HEADINGS:
-                self._collect = []
-        elif self._depth > 1:
-            self._add(" ")
-        elif tag in ("td", "th"):
-            self._begin_cell(tag, attributes_of(attributes))
-        elif tag == "tr":
-            self._end_cell()
-            self._begin_row()
-        elif tag in ("thead", "tbody", "tfoot"):
-            self._end_cell()
-            self._in_head = tag == "thead"
-        elif tag == "caption":
-            self._collect = []
-        elif tag in ("br", "p", "div", "li"):
-            self._add(" ")
-        elif tag in _STYLES:
-            self._push(tag, attributes_of(attributes))
-
-    def end(self, tag: str) -> None:
-        """A closing tag; one that closes nothing is left out."""
-        if tag == "table" and self._depth:
-            self._depth -= 1
-            if self._depth == 0:
-                self.end_table()
-        elif tag in _HEADINGS or tag == "caption":
-            self._end_collect(tag)
-        elif self._depth == 1 and tag in ("td", "th", "tr", "thead", "tbody", "tfoot"):
-            self._end_cell()
-            if tag == "thead":
-                self._in_head = False
-        elif tag in _STYLES:
-            self._pop(tag)
-
-    def text(self, data: str) -> None:
-        """A run of text."""
-        if self._collect is not None:
-            self._collect.append(data[:2000])
+            styles.pop()
+            text = (inner.tail or "") if inner is not element else ""
+        length += len(text)
+        if length > 2 * MAX_CELL_CHARACTERS or not text:
+            continue
+        if event == "start" and "math" in inner.get("class", "").split():
+            yield from (piece._replace(style=_both(styles[-1], piece.style)) for piece in _latex(text))
         else:
-            self._add(data)
+            yield Piece(clean(text), styles[-1])
 
-    def _place(self) -> tuple[int, int]:
-        return self._positions.at(self.offset)
 
-    def _begin_table(self, attrs: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > 1:
-            return
-        if len(self.tables) == MAX_TABLES:
-            raise DataError(f"{self._path}: expected at most {MAX_TABLES} tables in one file; split it")
-        self._rows, self._header_rows, self._in_head, self._caption = [], 0, False, ""
-        self._label = (attrs.get("id") or "")[:200]
-        self._line = self._place()[0]
-        self._collect = None
+def _latex(text: str) -> tuple[Piece, ...]:
+    from leaderboard.claims.importers.latex.cells import CellReader
+    from leaderboard.claims.importers.latex.tokens import tokenize
 
-    def end_table(self) -> None:
-        """Store the table that is open, if one is; also called at the end of a file that does not close it."""
-        self._end_cell()
-        rows = [row for row in self._rows if row]
-        if rows:
-            caption = " ".join(f"{self._heading} {self._caption}".split())[:2000]
-            name = f"Table {len(self.tables) + 1}"
-            self.tables.append(SourceTable(rows, name, self._line, self._headers(rows), caption, self._label))
-        self._rows, self._depth = [], 0
+    return CellReader({}).read(tokenize(text), 0, 0).pieces
 
-    def _headers(self, rows: list[list[Cell]]) -> int | None:
-        if self._header_rows:
-            return min(self._header_rows, len(rows))
-        count = 0
-        while count < len(rows) and all(cell.header for cell in rows[count]):
-            count += 1
-        return count or None
 
-    def _begin_row(self) -> None:
-        if len(self._rows) >= MAX_ROWS:
-            raise DataError(f"{self._path}:{self._place()[0]}: expected at most {MAX_ROWS} rows in one table; split it")
-        if self._in_head and (not self._rows or self._rows[-1]):
-            self._header_rows += 1
-        self._rows.append([])
-
-    def _begin_cell(self, tag: str, attrs: dict[str, str]) -> None:
-        self._end_cell()
-        if not self._rows:
-            self._begin_row()
-        if len(self._rows[-1]) >= MAX_COLUMNS:
-            raise DataError(f"{self._path}:{self._place()[0]}: expected at most {MAX_COLUMNS} cells in one row")
-        line, column = self._place()
-        rows, columns = _span(attrs.get("rowspan"), MAX_ROWS), _span(attrs.get("colspan"), MAX_COLUMNS)
-        self._cell = Cell((), line, column, rows, columns, tag == "th")
-        self._pieces, self._length = [], 0
-        self._styles = [("", _styled(PLAIN, attrs))]
-
-    def _end_cell(self) -> None:
-        self._end_collect("caption")
-        if self._cell is not None:
-            self._cell.pieces = tuple(self._pieces)
-            self._rows[-1].append(self._cell)
-            self._cell = None
-
-    def _end_collect(self, tag: str) -> None:
-        if self._collect is None:
-            return
-        text = " ".join("".join(self._collect).split())[:1000]
-        if self._depth:
-            self._caption = text
-        elif tag != "caption":
-            self._heading = text
-        self._collect = None
-
-    def _push(self, tag: str, attrs: dict[str, str]) -> None:
-        if self._cell is not None and len(self._styles) < _MAX_STYLES:
-            self._styles.append((tag, _styled(self._styles[-1][1]._replace(**_STYLES[tag]), attrs)))  # type: ignore[arg-type]
-
-    def _pop(self, tag: str) -> None:
-        for index in range(len(self._styles) - 1, 0, -1):
-            if self._styles[index][0] == tag:
-                del self._styles[index:]
-                return
-
-    def _add(self, text: str) -> None:
-        if self._cell is None or self._length > 4000:
-            return
-        text = clean(text)
-        if text:
-            self._length += len(text)
-            self._pieces.append(Piece(text, self._styles[-1][1]))
+def _both(outer: Style, inner: Style) -> Style:
+    """The style of a piece of LaTeX within styled text."""
+    marks = {name: getattr(outer, name) or getattr(inner, name) for name in ("bold", "underline", "italic")}
+    return inner._replace(**marks)
 
 
 def _span(value: str | None, limit: int) -> int:
     text = (value or "1").strip()
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        return 1
-    return max(1, min(int(text), limit))
+    return max(1, min(int(text), limit)) if re.fullmatch(r"\d{1,9}", text, re.ASCII) else 1
 
 
-def _styled(style: Style, attrs: dict[str, str]) -> Style:
-    """Bold, underline and colour out of a `style` attribute."""
-    css = (attrs.get("style") or "")[:500].lower().replace(" ", "")
-    if "font-weight:bold" in css or "font-weight:7" in css:
-        style = style._replace(bold=True)
-    if "text-decoration:underline" in css:
-        style = style._replace(underline=True)
-    color = attrs.get("color")
-    if color is None and "color:" in css and "background-color:" not in css:
-        color = css.partition("color:")[2].partition(";")[0]
-    return style._replace(color=color[:40]) if color else style
+def _styled(style: Style, element: Any) -> Style:
+    """Bold, underline and colour out of a `style` or `color` attribute."""
+    css = element.get("style", "")[:500].lower().replace(" ", "")
+    color = element.get("color") or next(iter(re.findall(r"(?<![-\w])color:([^;]+)", css)), "")
+    return style._replace(
+        bold=style.bold or "font-weight:bold" in css or "font-weight:7" in css,
+        underline=style.underline or "text-decoration:underline" in css,
+        color=color[:40] or style.color,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leaderboard.claims.importers.conditions import budget_in, items_in, model_in, setting_in
+from leaderboard.claims.importers.captions import budget_in, items_in, model_in, setting_in
 from leaderboard.claims.importers.mentions import metric_named, metrics_in
 
 NAMES = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leaderboard.claims.importers import import_text
-from leaderboard.claims.importers.baselines import rule_in
+from leaderboard.claims.importers.captions import rule_in
 from leaderboard.claims.importers.mapping import Mapping
 from leaderboard.lexicon import read
 

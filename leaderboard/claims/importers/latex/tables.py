@@ -5,39 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from benchmark.errors import DataError
 from leaderboard.claims.importers.bounds import MAX_TABLES
 from leaderboard.claims.importers.grid import Cell, SourceTable
 from leaderboard.claims.importers.latex.cells import CellReader
+from leaderboard.claims.importers.latex.commands import FLOATS, RULES, TABLES
 from leaderboard.claims.importers.latex.macros import Expander, collect
 from leaderboard.claims.importers.latex.tokens import Token, argument, option, plain, skip_space, tokenize
 from leaderboard.claims.importers.mapping import Mapping
 from leaderboard.claims.importers.positions import Positions
 
-_FLOATS = {
-    "table",
-    "wraptable",
-    "sidewaystable",
-    "subtable",
-    "minipage",
-    "threeparttable",
-    "center",
-    "figure",
-    "SCtable",
-    "margintable",
-}
-_TABULARS = {"tabular": 0, "tabularx": 1, "longtable": 0, "tabulary": 1, "tabu": 0, "longtabu": 0, "NiceTabular": 0,
-    "supertabular": 0,
-             "xltabular": 1, "tblr": 0, "array": 0, "deluxetable": 0}  # fmt: skip
-"""Environment (without its star) → arguments before the column specification."""
-_RULES = {"\\toprule": 0, "\\midrule": 0, "\\bottomrule": 0, "\\hline": 0, "\\Xhline": 1, "\\specialrule": 3,
-    "\\hdashline": 0,
-          "\\firsthline": 0, "\\lasthline": 0, "\\thickhline": 0, "\\heavyrule": 0, "\\hlineB": 1}  # fmt: skip
-_HALF_RULES = {"\\cmidrule": 1, "\\cline": 1, "\\cdashline": 1, "\\cdashlinelr": 1, "\\cmidrulelr": 1,
-    "\\addlinespace": 0, "\\morecmidrules": 0,
-               "\\noalign": 1, "\\rowcolor": 1, "\\arrayrulecolor": 1, "\\rowcolors": 3, "\\rowfont": 1,
-               "\\noalignstretch": 0, "\\hhline": 1,
-               "\\centering": 0, "\\small": 0, "\\pagebreak": 0, "\\nopagebreak": 0, "\\rule": 2}  # fmt: skip
 _SUBFLOATS = {"subtable", "subfigure"}
 MAX_CAPTIONS = 8
 _LONG_MARKS = ("\\endfirsthead", "\\endhead", "\\endfoot", "\\endlastfoot")
@@ -68,10 +44,10 @@ def read_latex(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTab
     tables: list[SourceTable] = []
     owners: list[int] = []
     for index, environment in enumerate(environments):
-        if environment.name.rstrip("*") not in _TABULARS or _inside_tabular(environments, index) or environment.end < 0:
+        if environment.name.rstrip("*") not in TABLES or _inside_tabular(environments, index) or environment.end < 0:
             continue
-        if len(tables) == MAX_TABLES:
-            raise DataError(f"{path}: expected at most {MAX_TABLES} tables in one file; split it")
+        if len(tables) > MAX_TABLES:
+            break
         table = _Reader(expander, positions, mapping, environments).read(tokens, index)
         if table is not None:
             tables.append(table)
@@ -109,7 +85,7 @@ def _unclosed_notes(environments: list[_Environment], positions: Positions) -> l
     return [
         f"\\begin{{{environment.name}}} in line {positions.at(environment.offset)[0]} has no \\end and was not read"
         for environment in environments
-        if environment.name.rstrip("*") in _TABULARS and environment.end < 0
+        if environment.name.rstrip("*") in TABLES and environment.end < 0
     ][:50]
 
 
@@ -147,11 +123,13 @@ def _environments(tokens: list[Token]) -> list[_Environment]:
 
 
 def _name(tokens: list[Token], at: int) -> tuple[str, int]:
-    parts = tokens[at : at + 8]
-    close = next((index for index, token in enumerate(parts) if token.kind == "close"), -1)
-    if not parts or skip_space(parts, 0) >= len(parts) or parts[skip_space(parts, 0)].kind != "open" or close < 0:
+    """The name behind \\begin or \\end, and the index behind it."""
+    window = list(tokens[at : at + 8])
+    start = skip_space(window, 0)
+    if start >= len(window) or window[start].kind != "open" or all(token.kind != "close" for token in window):
         return "", at
-    return plain(parts[skip_space(parts, 0) + 1 : close]), at + close + 1
+    name, behind = argument(window, start)
+    return plain(name), at + behind
 
 
 def _attach(tokens: list[Token], at: int, environment: _Environment) -> None:
@@ -180,7 +158,7 @@ def _inside_tabular(environments: list[_Environment], index: int) -> bool:
     for _ in range(64):
         if parent < 0:
             return False
-        if environments[parent].name.rstrip("*") in _TABULARS and environments[parent].end > environments[index].start:
+        if environments[parent].name.rstrip("*") in TABLES and environments[parent].end > environments[index].start:
             return True
         parent = environments[parent].parent
     return True
@@ -192,7 +170,7 @@ def _around(environments: list[_Environment], index: int) -> list[int]:
     at = index
     for _ in range(64):
         environment = environments[at]
-        if environment.name.rstrip("*") in _FLOATS or at == index:
+        if environment.name.rstrip("*") in FLOATS or at == index:
             found.append(at)
         at = environment.parent
         if at < 0:
@@ -206,7 +184,7 @@ def _owner(environments: list[_Environment], index: int) -> int:
     captioned = [
         at for at in around if environments[at].captions and environments[at].name.rstrip("*") not in _SUBFLOATS
     ]
-    floats = [at for at in around if environments[at].name.rstrip("*") in _FLOATS]
+    floats = [at for at in around if environments[at].name.rstrip("*") in FLOATS]
     return captioned[0] if captioned else floats[-1] if floats else index
 
 
@@ -311,7 +289,7 @@ def _without_unclosed(tokens: list[Token]) -> tuple[list[Token], list[int]]:
 def _skip_specification(tokens: list[Token], name: str) -> int:
     """Index behind the arguments of \\begin{tabular}: position, width, columns."""
     bare = name.rstrip("*")
-    before = _TABULARS[bare] + (name.endswith("*") and bare in ("tabular", "NiceTabular"))
+    before = TABLES[bare] + (name.endswith("*") and bare in ("tabular", "NiceTabular"))
     at = 0
     if bare in ("tabu", "longtabu"):
         while at < len(tokens) and tokens[at].kind in ("text", "space", "command"):
@@ -372,16 +350,12 @@ def _lead(tokens: list[Token]) -> tuple[int, bool, str]:
         if at >= len(tokens) or tokens[at].kind != "command":
             return at, rules, mark
         name = tokens[at].text
-        if name in _RULES:
-            rules = True
-            at = _arguments(tokens, at + 1, _RULES[name])
-        elif name in _HALF_RULES:
-            at = _arguments(tokens, at + 1, _HALF_RULES[name])
+        if name in RULES:
+            rules = rules or RULES[name].kind == "rule"
+            at = _arguments(tokens, at + 1, RULES[name].arguments)
         elif name in _LONG_MARKS:
             mark = name
             at += 1
-        elif name in ("\\caption", "\\label", "\\captionof"):
-            at = _arguments(tokens, at + 1, 1)
         else:
             return at, rules, mark
 
