@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "compare": ("benchmark.cli.compare", "Compare two initialisers, stores or tables."),
     "report": ("benchmark.cli.report", "Write a page with tables, curves and findings."),
     "readings": ("benchmark.cli.readings", "Search an unclear paper's readings for its numbers."),
+    "findings": ("benchmark.cli.findings", "Answer experiments' questions in sentences."),
     "conform": ("benchmark.cli.conform", "Hold a task or an initialiser to the rules of a plugin."),
     "sql": ("benchmark.cli.sql", "Query the store with SQL."),
     "export": ("benchmark.cli.export", "Write results as Parquet, CSV or JSON."),

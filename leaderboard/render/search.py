@@ -21,8 +21,9 @@ def tables(found: Answer) -> dict[str, tuple[list[str], list[list[str]]]]:
         "Readings, best first": (
             ["reading", "seeds", "agrees", "mean rank"],
             [
-                [score.label, str(score.seeds), f"{len(score.agreeing)} of {len(score.hits)}", f"{score.rank:.1f}"]
+                [score.label, str(measured), f"{len(score.agreeing)} of {len(score.hits)}", f"{score.rank:.1f}"]
                 for score in found.scores[:SHOWN]
+                for measured in [max((len(hit.values) for hit in score.hits), default=0)]
             ],
         ),
         "Printed numbers": (
