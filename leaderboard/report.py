@@ -13,10 +13,12 @@ from benchmark.errors import UsageError
 from benchmark.wording import reason_of
 from leaderboard.api import published_numbers
 from leaderboard.axes import axes, series
+from leaderboard.charts import Chart, mean_curve
 from leaderboard.compare import Report as Comparison
 from leaderboard.compare import Terms, across_questions, compare_with_baseline
+from leaderboard.prior import Prior, read_prior
 from leaderboard.reading import Points, curves, last_run, load_grid, stored_spec
-from leaderboard.render.svg import Series, line_chart
+from leaderboard.render.svg import Series
 from leaderboard.stats import seeds, share_interval
 from leaderboard.tables import Leaderboard, Selection, build, matching
 
@@ -39,27 +41,14 @@ LISTED = 50
 
 
 @dataclass(frozen=True)
-class Chart:
-    """One metric of one task over training, or along an axis of a grid."""
-
-    task: str
-    metric: str
-    series: tuple[Series, ...]
-    across: str = "optimiser step"
-    """What runs along the horizontal axis."""
-
-    def svg(self) -> str:
-        """Inline SVG."""
-        return line_chart(self.series, self.task, self.across, self.metric)
-
-
-@dataclass(frozen=True)
 class Page:
     """What a report shows; rendering adds nothing."""
 
     board: Leaderboard
     comparisons: tuple[Comparison, ...] = ()
     charts: tuple[Chart, ...] = ()
+    prior: Prior = field(default_factory=Prior)
+    """What probes say of the prior through training."""
     solved: tuple[str, ...] = ()
     """Tasks that say when they are solved: by whom, on how many seeds, from which step."""
     findings: tuple[str, ...] = ()
@@ -104,6 +93,7 @@ def make_page(
         board,
         comparisons(grid, board, selection or Selection(), baseline, fdr),
         (*axis_charts(grid, board), *charts(points, grid, board)),
+        read_prior(store, grid, board, experiment.probes if experiment else ()),
         solved(grid, board, points),
         findings,
         checked,
@@ -208,25 +198,6 @@ def _followed(metric: str, names: Collection[str]) -> str | None:
 def _of_group(points: Curves, grid: Grid, task: str, initializer: str, metric: str) -> list[Points]:
     group = grid.group(task, initializer)
     return [] if group is None else [points[r.cell_id, metric] for r in group.seeds if (r.cell_id, metric) in points]
-
-
-def mean_curve(curves: Sequence[Points]) -> tuple[tuple[float, float | None, float | None], ...]:
-    """Step → mean and standard deviation over seeds; None where a seed is not finite, so that a survivor's mean is
-    never drawn as the mean."""
-    import numpy as np
-
-    if not curves:
-        return ()
-    steps = np.unique(np.concatenate([at for at, _ in curves]))
-    values = np.full((len(curves), len(steps)), np.nan)
-    for row, (at, found) in zip(values, curves, strict=True):
-        row[np.searchsorted(steps, at)] = found
-    whole = np.isfinite(values).all(axis=0)
-    known = values[:, whole]
-    several = len(curves) > 1
-    spread = known.std(axis=0, ddof=1).tolist() if several else [None] * int(whole.sum())
-    drawn = dict(zip(steps[whole].tolist(), zip(known.mean(axis=0).tolist(), spread, strict=True), strict=True))
-    return tuple((step, *drawn.get(step, (None, None))) for step in steps.tolist())
 
 
 def published_findings(grid: Grid) -> tuple[tuple[str, ...], str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmark.errors import PluginError, UsageError
+from benchmark.errors import PluginError, SpecError, UsageError
 from benchmark.plan import Selection, build_plan, cell_from_json, cell_to_json, load_experiment
 from benchmark.registry import Registry
 
@@ -271,3 +272,51 @@ def test_parameters_without_an_order_break_their_initialiser_alone(tmp_path):
     assert lines["default"].action == "run"
     assert lines["setparam"].action == "broken"
     assert "SetParam.which is a set, which has no order to hash; use a tuple" in lines["setparam"].reason
+
+
+# --- probes -----------------------------------------------------------------------------------------------------------
+
+
+def test_probes_change_no_id_and_a_finished_cell_without_a_recording_is_run_again(load):
+    plain = build_plan(load("tasks: toy\ninitializers: plain\n"))
+    loaded = load(
+        "tasks: toy\ninitializers: plain\nprobes: [drift, {name: drift, parameters: {steps: [0]}}, updates]\n"
+    )
+    cells = build_plan(loaded).to_run()
+    assert [cell.id for cell in cells] == [cell.id for cell in plain.to_run()]
+    first, second = cells
+    finished = {cell.id: "run-7" for cell in cells}
+    recorded = {first.id: {probe.key for probe in first.probes}, second.id: {first.probes[0].key}}
+    plan = build_plan(loaded, finished, recorded=recorded)
+    assert [(line.action, line.reason) for line in plan.cells] == [
+        ("reuse", "reused from run run-7"), ("run", "finished, but not recorded: drift, updates"),
+    ]  # fmt: skip
+    assert build_plan(load("tasks: toy\ninitializers: plain\n"), finished).to_run() == ()
+
+
+def test_a_cell_goes_to_a_worker_with_its_probes(load):
+    loaded = load("tasks: toy\ninitializers: plain\nprobes: {name: drift, parameters: {steps: [0, 7]}}\n")
+    (cell, _) = build_plan(loaded).to_run()
+    again = cell_from_json(cell_to_json(cell), loaded.registry)
+    assert again.probes == cell.probes
+    assert again.probes[0].steps == (0, 7)
+
+
+def test_what_a_probe_cannot_measure_is_said_once_and_asked_of_no_cell(load):
+    loaded = load("tasks: toy\ninitializers: plain\nprobes: [drift, retention]\n")
+    assert loaded.notices == ("probe 'retention' leaves toy out: the task has no interaction pattern",)
+    assert [probe.family for probe in build_plan(loaded).to_run()[0].probes] == ["drift"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        ("drif", "no probe 'drif'; did you mean 'drift'?"),
+        ("[drift, drift]", "probe 'drift' is listed twice with equal parameters"),
+        ("{name: drift, parameters: {step: [0]}}", "unknown key 'step'"),
+        ("{name: drift, parameters: {steps: [-1]}}", "steps"),
+    ],
+)
+def test_a_wrong_probe_is_refused_at_its_place(load, listed, message):
+    with pytest.raises(SpecError, match=re.escape(message)):
+        load(f"tasks: toy\ninitializers: plain\nprobes: {listed}\n")

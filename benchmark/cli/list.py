@@ -10,7 +10,7 @@ import click
 
 from benchmark.cli.common import add_plugins, emit_json, json_option, plugin_option, print_table
 
-KINDS = {"tasks": "task", "initializers": "initializer", "specs": "experiment"}
+KINDS = {"tasks": "task", "initializers": "initializer", "probes": "probe", "specs": "experiment"}
 
 
 @click.command()
@@ -18,7 +18,7 @@ KINDS = {"tasks": "task", "initializers": "initializer", "specs": "experiment"}
 @plugin_option()
 @json_option()
 def command(kind: str | None, plugin: tuple[Path, ...], as_json: bool) -> None:
-    """List tasks, initializers, specs, claims (published numbers) or plugins; all but plugins without KIND.
+    """List tasks, initializers, probes, specs, claims (published numbers) or plugins; all but plugins without KIND.
 
     What cannot be used is listed with the reason.
     """

@@ -13,11 +13,11 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["task", "initializer", "spec"]))
+@click.argument("kind", type=click.Choice(["task", "initializer", "probe", "spec"]))
 @click.argument("name")
 @click.option("--dir", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder.")
 def command(kind: str, name: str, folder: Path) -> None:
-    """Write a commented file that runs as it is: a task family, an initializer or an experiment called NAME."""
+    """Write a commented file that runs as it is: a task family, an initializer, a probe or a spec called NAME."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
         raise UsageError(f"'{name}' is no name; use letters, digits and _ . + -")
     check_free(kind, name)
@@ -38,7 +38,9 @@ def check_free(kind: str, name: str) -> None:
     from benchmark.registry import Registry
     from benchmark.spec.catalog import Catalog, SpecKind
 
-    specs: dict[str, SpecKind] = {"task": "task", "initializer": "initializer", "spec": "experiment"}
+    specs: dict[str, SpecKind] = {
+        "task": "task", "initializer": "initializer", "probe": "probe", "spec": "experiment",
+    }  # fmt: skip
     taken = [file.shown for file in Catalog.discover().files(specs[kind]) if file.name == name]
     if (family := specs[kind]) != "experiment":
         taken += [entry.origin for entry in Registry.discover().entries(family) if entry.name == name]
@@ -49,6 +51,7 @@ def check_free(kind: str, name: str) -> None:
 NEXT = {
     "task": "Next: bench show {name} --plugin {file}; bench run SPEC --plugin {file} adds it to SPEC.",
     "initializer": "Next: bench show {name} --plugin {file}; bench run SPEC --plugin {file} adds it to SPEC.",
+    "probe": "Next: bench show {name} --plugin {file}; list it under `probes:` of a spec, {file} under `plugins:`.",
     "spec": "Next: bench plan {file}; bench run {file}",
 }
 
@@ -56,7 +59,8 @@ NEXT = {
 def starting_files(kind: str, name: str) -> dict[str, str]:
     """File name → text."""
     filled = {}
-    for template in ["spec.yaml"] if kind == "spec" else [f"{kind}.py", f"{kind}.yaml"]:
+    templates = {"spec": ["spec.yaml"], "probe": ["probe.py"]}.get(kind, [f"{kind}.py", f"{kind}.yaml"])
+    for template in templates:
         text = (TEMPLATES / f"{template}.txt").read_text(encoding="utf-8")
         suffix = template.partition(".")[2]
         stem = re.sub(r"\W", "_", name) if suffix == "py" else name

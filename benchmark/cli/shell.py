@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "report": ("benchmark.cli.report", "Write a page with tables, curves and findings."),
     "readings": ("benchmark.cli.readings", "Search an unclear paper's readings for its numbers."),
     "findings": ("benchmark.cli.findings", "Answer experiments' questions in sentences."),
+    "plot": ("benchmark.cli.plot", "Draw a prior through training."),
     "conform": ("benchmark.cli.conform", "Hold a task or an initialiser to the rules of a plugin."),
     "sql": ("benchmark.cli.sql", "Query the store with SQL."),
     "export": ("benchmark.cli.export", "Write results as Parquet, CSV or JSON."),
@@ -32,10 +33,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "merge": ("benchmark.cli.merge", "Bring the results of other stores into this one."),
     "rerun": ("benchmark.cli.rerun", "Train finished cells again and compare the numbers."),
     "data": ("benchmark.cli.data", "List, verify, prepare and fetch data sets."),
-    "list": ("benchmark.cli.list", "List tasks, initialisers, specs or plugins."),
-    "show": ("benchmark.cli.show", "Show a task, an initialiser, a spec or a cell."),
+    "list": ("benchmark.cli.list", "List tasks, initialisers, probes, specs or plugins."),
+    "show": ("benchmark.cli.show", "Show a task, an initialiser, a probe, a spec or a cell."),
     "validate": ("benchmark.cli.validate", "Check spec files without running them."),
-    "new": ("benchmark.cli.new", "Write a starting file for a task, an initialiser or a spec."),
+    "new": ("benchmark.cli.new", "Write a starting file for a task, an initialiser, a probe or a spec."),
     "doctor": ("benchmark.cli.doctor", "Check this machine, the installation and the store."),
 }
 WORKING = ("run", "readings", "rerun", "merge", "import", "export", "data", "new")

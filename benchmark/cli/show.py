@@ -20,7 +20,7 @@ from benchmark.errors import ExitCode, UsageError
 @store_option()
 @json_option()
 def command(name: str, plugin: tuple[Path, ...], store: Path, as_json: bool) -> ExitCode:
-    """Show the task, initializer or spec NAME: its file, what it resolves to, its metrics, where it comes from.
+    """Show the task, initializer, probe or spec NAME: its file, what it resolves to, its metrics, where it comes from.
 
     NAME may also be a spec file, or a cell id of the store (its first characters are enough). Ends with 2 when the file
     has problems.
@@ -33,7 +33,7 @@ def command(name: str, plugin: tuple[Path, ...], store: Path, as_json: bool) -> 
         from benchmark.wording import hint
 
         guess = next((near for kind in get_args(Kind) if (near := beside(kind, name, Path()))), "")
-        raise UsageError(f"no task, initializer, spec or stored cell '{name}'{guess or hint(name, known)}")
+        raise UsageError(f"no task, initializer, probe, spec or stored cell '{name}'{guess or hint(name, known)}")
     broken = any(one.get("problems") for one in found)
     if as_json:
         emit_json(found)
@@ -47,8 +47,8 @@ def command(name: str, plugin: tuple[Path, ...], store: Path, as_json: bool) -> 
 
 def details(name: str, plugins: tuple[Path, ...]) -> tuple[list[dict[str, Any]], list[str]]:
     """Everything of that name (a task and an initialiser may share one), and all names."""
-    from benchmark.registry import Registry
-    from benchmark.spec.catalog import FOLDERS, Catalog, SpecFile, first_key
+    from benchmark.registry import Kind, Registry
+    from benchmark.spec.catalog import Catalog, SpecFile, SpecKind, first_key
     from benchmark.spec.overview import detail
 
     registry = Registry.discover()
@@ -59,9 +59,9 @@ def details(name: str, plugins: tuple[Path, ...]) -> tuple[list[dict[str, Any]],
         return [one for one in [detail(*declared, registry, only)] if one], []
     catalog = Catalog.discover(file.path for file in registry.plugin_files)
     wanted = name if catalog.get("experiment", name) else Path(name).stem
-    found = [one for kind in FOLDERS if (one := detail(kind, wanted, registry, catalog)) is not None]
-    known = {*registry.names("task"), *registry.names("initializer")}
-    return found, sorted(known.union(*(catalog.names(kind) for kind in FOLDERS)))
+    found = [one for kind in get_args(SpecKind) if (one := detail(kind, wanted, registry, catalog)) is not None]
+    known = {name for kind in get_args(Kind) for name in registry.names(kind)}
+    return found, sorted(known.union(*(catalog.names(kind) for kind in get_args(SpecKind))))
 
 
 def cells(prefix: str, store: Path) -> list[dict[str, Any]]:
@@ -113,7 +113,7 @@ def show_resolved(one: dict[str, Any]) -> None:
     """Parameters at each profile or override, and a task's metrics (the same at every profile)."""
     resolved = {label: value for label, value in one["resolved"].items() if value}
     for label, value in resolved.items():
-        click.echo(f"\nparameters, {label if one['kind'] == 'initializer' else 'profile ' + label}:")
+        click.echo(f"\nparameters, {label if one['kind'] != 'task' else 'profile ' + label}:")
         for key, parameter in value["parameters"].items():
             click.echo(f"  {key}: {json.dumps(parameter, ensure_ascii=False)}")
         if value.get("missing_data"):

@@ -108,7 +108,29 @@ def detail(kind: SpecKind, name: str, registry: Registry, catalog: Catalog) -> d
     file = catalog.get(kind, name)
     if file is None and (kind == "experiment" or name not in registry.names(kind)):
         return None
-    return of_experiment(file) if file and kind == "experiment" else of_spec(kind, name, file, registry, catalog)  # type: ignore[arg-type]
+    if file and kind == "experiment":
+        return of_experiment(file)
+    return of_probe(name, registry) if kind == "probe" else of_spec(kind, name, file, registry, catalog)  # type: ignore[arg-type]
+
+
+def of_probe(name: str, registry: Registry) -> dict[str, Any]:
+    """A probe, and its parameters with what each means."""
+    entry = registry.entry("probe", name)
+    assert entry is not None
+    with suppress(PluginError):
+        entry.get()
+    fields = entry.family.model_fields if entry.family else {}
+    return {
+        "kind": "probe",
+        "name": name,
+        "title": summary_line(entry.family) if entry.family else "",
+        "origin": entry.origin,
+        "documentation": inspect.getdoc(entry.family) if entry.family else None,
+        "problem": entry.reason,
+        "problems": [],
+        "resolved": {"by default": {"parameters": {key: field.get_default() for key, field in fields.items()}}},
+        "meaning": {key: field.description for key, field in fields.items()},
+    }
 
 
 def of_experiment(file: SpecFile) -> dict[str, Any]:

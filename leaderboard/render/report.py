@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 from benchmark.errors import UsageError
 from leaderboard.compare import Report as Comparison
+from leaderboard.prior import Prior
 from leaderboard.render import comparison as compared
 from leaderboard.render import markdown as md
+from leaderboard.render.heat import heat_maps
 from leaderboard.render.html import fragment, page, text_table
 from leaderboard.render.words import completeness, legend, result
 from leaderboard.report import Page
 
 ABOUT_SOLVED = "Seeds on which the task counts as solved, with the exact 95 % interval of the share (Clopper–Pearson)."
 ABOUT_CURVES = "Line: mean over seeds; band: ± sample standard deviation; a gap where a seed has no finite value."
+
+ABOUT_PRIOR = (
+    "Retention: what is left of the attention on the pattern above what uniform attention has there, 1 at the start. "
+    "Heat maps: rows are queries, columns keys; attention is the mean over the probe's examples, the bias has no row "
+    "means, which softmax does not see. " + ABOUT_CURVES
+)
 
 
 def render(content: Page, format: str = "html") -> str:
@@ -36,6 +45,7 @@ def html(content: Page) -> str:
         _section("Questions", [_comparison(report) for report in content.comparisons], _method(content)),
         _section("Solved", [_items(content.solved)] * bool(content.solved), ABOUT_SOLVED),
         _section("Curves", _charts(content), ABOUT_CURVES),
+        _section("The prior through training", prior_parts(content.prior), ABOUT_PRIOR),
         _section(
             "Findings on the published numbers", [_items(content.findings)] * bool(content.findings), content.checked
         ),
@@ -66,6 +76,8 @@ def markdown(content: Page) -> str:
         parts += [compared.markdown(report, with_method=False).rstrip() for report in content.comparisons]
     if content.solved:
         parts += ["## Solved", ABOUT_SOLVED, _bullets(content.solved)]
+    if content.prior.sentences:
+        parts += ["## The prior through training", _bullets(content.prior.sentences)]
     if content.checked:
         parts += ["## Findings on the published numbers", f"{md.escape(content.checked)}.", _bullets(content.findings)]
     if content.stored_checked:
@@ -109,7 +121,19 @@ def _method(content: Page) -> str:
 
 
 def _charts(content: Page) -> list[str]:
-    figures = "\n".join(f"<figure>{svg}</figure>" for chart in content.charts if (svg := chart.svg()))
+    return _figures(chart.svg() for chart in content.charts)
+
+
+def prior_parts(prior: Prior) -> list[str]:
+    """Sentences, curves and heat maps of a prior."""
+    maps = (heat_maps(title, rows) for title, rows in prior.maps.items())
+    return (
+        [_items(prior.sentences), *_figures(c.svg() for c in prior.charts), *_figures(maps)] if prior.sentences else []
+    )
+
+
+def _figures(drawn: Iterable[str]) -> list[str]:
+    figures = "\n".join(f"<figure>{svg}</figure>" for svg in drawn if svg)
     return [f'<div class="charts">{figures}</div>'] if figures else []
 
 

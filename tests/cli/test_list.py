@@ -41,7 +41,7 @@ def test_json_has_the_same_lines(capsys):
 
 def test_everything_is_listed_without_a_kind(capsys):
     _, out, _ = run(capsys, "list", "--json")
-    assert set(json.loads(out)) == {"tasks", "initializers", "specs", "claims"}
+    assert set(json.loads(out)) == {"tasks", "initializers", "probes", "specs", "claims"}
 
 
 def test_claims_are_listed_by_name(capsys):

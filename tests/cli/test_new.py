@@ -36,6 +36,27 @@ def test_a_new_spec_is_valid_and_plans(capsys):
     assert len(build_plan(load_experiment("hello.yaml")).to_run()) == 6
 
 
+def test_a_new_probe_is_shown_and_measures(capsys):
+    from benchmark.train.mode import ALONE
+    from benchmark.train.stack import train_stack
+
+    code, out, _ = run(capsys, "probe", "evenness")
+    assert (code, "bench show evenness --plugin evenness.py" in out) == (0, True)
+    with pytest.raises(SystemExit):
+        main(["show", "evenness", "--plugin", "evenness.py"])
+    shown = capsys.readouterr().out
+    assert "probe evenness — How evenly each head looks" in shown
+    assert "least: 1e-12" in shown
+    Path("e.yaml").write_text(
+        "experiment: e\nplugins: evenness.py\nprobes: evenness\ninitializers: default\n"
+        "tasks: {name: 2parity, parameters: {budget: {steps: 2, batch_size: 4}, curve_inputs: 64}}\n"
+    )
+    cell, *_ = build_plan(load_experiment("e.yaml")).to_run()
+    points = train_stack([cell], mode=ALONE)[0].recorded.points
+    assert {(p.probe, p.metric, p.step) for p in points} >= {("evenness", "entropy", 0), ("evenness", "entropy", 2)}
+    assert all(0 < p.value <= 1 for p in points)
+
+
 def test_a_new_task_and_initializer_can_be_planned_together(capsys, tmp_path):
     run(capsys, "task", "my-parity")
     run(capsys, "initializer", "my-init")

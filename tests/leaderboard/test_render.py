@@ -17,9 +17,9 @@ from benchmark.cli.leaderboard import FORMATS as CLI_FORMATS
 from benchmark.errors import UsageError
 from leaderboard import digest
 from leaderboard.aggregate import Layout, SeedResult
+from leaderboard.charts import mean_curve
 from leaderboard.render import FORMATS, render
 from leaderboard.render.svg import Series, line_chart
-from leaderboard.report import mean_curve
 from leaderboard.tables import Published, Selection, build
 
 
