@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmark.errors import PluginError
 
-ENGINE = ("benchmark", "tasks", "initializers", "probes", "leaderboard", "specs")
+ENGINE = ("benchmark", "tasks", "initializers", "leaderboard", "specs")
 """This product's packages, which no file beside a plugin replaces; its engine is told by version and commit."""
 
 PACKAGES = ("torch", "numpy", "pydantic", "duckdb", "pyarrow", "polars", "joblib", "scipy", "triton")

@@ -39,8 +39,8 @@ Family = TypeVar("Family", bound=type)
 
 GROUPS: dict[Kind, str] = {"task": "bench.tasks", "initializer": "bench.initializers", "probe": "bench.probes"}
 """Entry point group of each kind."""
-FOLDERS: dict[Kind, str] = {"task": "tasks", "initializer": "initializers", "probe": "probes"}
-"""Package of the project's own families."""
+FOLDERS: dict[Kind, str] = {"task": "tasks", "initializer": "initializers", "probe": "benchmark/probes"}
+"""Folder of the project's own families."""
 
 
 @dataclass(frozen=True)
@@ -401,10 +401,9 @@ def checked_out() -> Iterator[Entry]:
     root = Path(__file__).resolve().parent.parent
     for folder in FOLDERS.values():
         for path in sorted((root / folder).glob("[!_]*.py")):
+            module = f"{folder.replace('/', '.')}.{path.stem}"
             for kind, name in names_in(path.read_text(encoding="utf-8", errors="replace")):
-                yield Entry(
-                    kind, name, f"{folder}/{path.name}", module_loader(kind, name, f"{folder}.{path.stem}")
-                )  # fmt: skip
+                yield Entry(kind, name, f"{folder}/{path.name}", module_loader(kind, name, module))
 
 
 class EncodingError(PluginError):

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("benchmark", "tasks", "initializers", "probes", "leaderboard")
+PACKAGES = ("benchmark", "tasks", "initializers", "leaderboard")
 ALLOWED = {
     "benchmark": {"benchmark"},
     "benchmark.cli": {"benchmark", "leaderboard", "tasks"},  # `bench data` shows what the tasks' data needs
     "tasks": {"tasks", "benchmark"},
     "initializers": {"initializers", "benchmark"},
-    "probes": {"probes", "benchmark"},
     "leaderboard": {"leaderboard", "benchmark"},
 }
 """Package → those of ours it may import, anywhere in its code."""
@@ -83,7 +82,8 @@ def test_torch_is_imported_at_module_level_only_where_workers_train(path):
 
 def is_worker_code(path):
     """Modules of tensors only, which families import inside their methods; they say so in their first line."""
-    return own_package(path) in ("tasks", "initializers", "probes") and not registers_anything(path)
+    families = own_package(path) in ("tasks", "initializers") or name_of(path).startswith("benchmark/probes/")
+    return families and not registers_anything(path)
 
 
 def registers_anything(path):

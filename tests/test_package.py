@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TOP_LEVEL = {"benchmark", "tasks", "initializers", "probes", "leaderboard", "specs"}
+TOP_LEVEL = {"benchmark", "tasks", "initializers", "leaderboard", "specs"}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def bench(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedPr
     )
 
 
-def test_the_wheel_holds_exactly_the_six_packages_and_its_metadata(wheel):
+def test_the_wheel_holds_exactly_the_five_packages_and_its_metadata(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     top = {name.split("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == TOP_LEVEL

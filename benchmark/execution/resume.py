@@ -29,10 +29,12 @@ def key_of(cells: Sequence[Cell], mode: str, purpose: str, device: str, threads:
     In it are the cells in their order with their probes, the mode, the kind of device, torch's threads, versions of
     packages, the code of the engine's training, of the cells' families and probes, and the content of their data.
     """
+    probes = {type(probe) for cell in cells for probe in cell.probes}
+    others = [probe for probe in probes if not probe.__module__.startswith("benchmark.")]  # ours are of the engine
     what = {
         "cells": [[cell.id, *(probe.key for probe in cell.probes)] for cell in cells],
         "families": sorted({family.digest for cell in cells for family in families_of(cell).values()}),
-        "probes": sorted({origin_of(type(probe)).digest for cell in cells for probe in cell.probes}),
+        "probes": sorted(origin_of(probe).digest for probe in others),
         "data": data_of(cells[0].task),
         "engine": engine_digest(),
         "packages": package_versions(),
@@ -45,7 +47,7 @@ def key_of(cells: Sequence[Cell], mode: str, purpose: str, device: str, threads:
 def engine_digest() -> str:
     """Of the modules that a step of training runs through."""
     root = Path(benchmark.__file__).parent
-    paths = sorted(path for pattern in ("*.py", "train/*.py", "nn/*.py") for path in root.glob(pattern))
+    paths = sorted(path for pattern in ("*.py", "train/*.py", "nn/*.py", "probes/*.py") for path in root.glob(pattern))
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 

@@ -43,7 +43,7 @@ class Drift(Probe):
 
     def measure(self, moment: Moment) -> Mapping[str, torch.Tensor]:
         """All of them (L, H)."""
-        from probes.measures import by_layer, content, drift
+        from benchmark.probes.measures import by_layer, content, drift
 
         return by_layer(
             {**drift(now, start), **content(now)}
@@ -52,7 +52,7 @@ class Drift(Probe):
 
     def arrays(self, moment: Moment) -> Mapping[str, Sequence[torch.Tensor]]:
         """`bias`: B̃ (H, N, N); `attention`: the mean of P over the examples (H, N, N)."""
-        from probes.measures import centred
+        from benchmark.probes.measures import centred
 
         layers = moment.now.layers
         return {

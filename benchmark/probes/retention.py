@@ -55,7 +55,7 @@ class Retention(Probe):
 
     def measure(self, moment: Moment) -> Mapping[str, torch.Tensor]:
         """All but the half-life, (L, H)."""
-        from probes.measures import by_layer, kept
+        from benchmark.probes.measures import by_layer, kept
 
         wanted = moment.open_entries(encoded=self.pattern == "encoded")
         if wanted is None:

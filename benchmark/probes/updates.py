@@ -45,7 +45,7 @@ class Updates(Probe):
 
     def measure(self, moment: Moment) -> Mapping[str, torch.Tensor]:
         """(L, H)."""
-        from probes.measures import by_layer, moved
+        from benchmark.probes.measures import by_layer, moved
 
         layers = moment.now.layers
         before = moment.before.layers if moment.before else [None] * len(layers)
@@ -56,7 +56,7 @@ class Updates(Probe):
 
 
 def _of_parameters(moment: Moment, attention: Attention) -> Iterator[tuple[str, torch.Tensor]]:
-    from probes.measures import by_head, rms
+    from benchmark.probes.measures import by_head, rms
 
     names = {id(parameter): name for name, parameter in moment.now.model.named_parameters()}
     optimizer = moment.cell.task.optimizer

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.probes import measures
+from benchmark.probes.drift import Drift
 from benchmark.train import program
 from benchmark.train.mode import Mode
 from benchmark.train.stack import train_stack
 from initializers.default import Default
 from initializers.mask import Mask
-from probes import measures
-from probes.drift import Drift
 
 COMPILED = [
     pytest.mark.slow,

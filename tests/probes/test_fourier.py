@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.probes.fourier import Fourier
 from initializers.mask import Mask
-from probes.fourier import Fourier
 
 
 def test_coefficients_of_a_known_function_by_hand(small):

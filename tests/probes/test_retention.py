@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.probes import measures
+from benchmark.probes.retention import Retention
 from benchmark.records import ProbePoint
 from benchmark.train.mode import Mode
 from benchmark.train.stack import train_stack
 from initializers.default import Default
 from initializers.mask import Mask
 from initializers.pattern import OtherPattern
-from probes import measures
-from probes.retention import Retention
 
 
 class Fixed:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from benchmark.probes import measures
+from benchmark.probes.updates import OWN, Updates
 from initializers.mask import Mask
-from probes import measures
-from probes.updates import OWN, Updates
 
 
 def test_root_mean_square_by_head_by_hand():

@@ -16,6 +16,7 @@ from torch import nn
 from benchmark.cell import Cell
 from benchmark.nn import noise
 from benchmark.parameters import Budget, Optimizer
+from benchmark.probes.drift import Drift
 from benchmark.store import checkpoints
 from benchmark.store.checkpoints import Stage
 from benchmark.store.layout import Layout
@@ -27,7 +28,6 @@ from benchmark.train.mode import ALONE, Mode
 from benchmark.train.stack import train_stack
 from initializers.default import Default
 from initializers.mask import Mask
-from probes.drift import Drift
 from tasks.arithmetic import Arithmetic
 from tasks.boolean import Boolean
 from tasks.language import Language
