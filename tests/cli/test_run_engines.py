@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -46,7 +47,7 @@ def worker_of(pid):
 
 
 def numbers(project):
-    return {record.cell_id: (record.finals, record.curve) for record in project.store.records()}
+    return {(record.initializer, record.seed): (record.finals, record.curve) for record in project.store.records()}
 
 
 @pytest.fixture(scope="session")
@@ -96,6 +97,29 @@ def test_ctrl_c_ends_running_stacks_in_order_and_the_next_run_goes_on(make_proje
     project.bench(*PINNED)
     assert project.store.finished().items() >= kept.items()
     assert len(project.store.attempts()) == len(project.store.finished()) == 8
+
+
+KEPT = ("--checkpoint", "0.002")
+
+
+def half_trained(project):
+    """The heartbeat of a process that trains what was kept at a point of the curve."""
+    beats = [beat for beat in project.store.heartbeats() if beat.steps_planned and beat.is_alive()]
+    return beats[0] if beats and project.store.reached(beats[0].cell_ids) > (0, 20) else None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_another_worker_goes_on_from_the_checkpoint_of_one_that_was_killed(reference, make_project, engine):
+    project = make_project(seeds=2, pause=0.7)
+    process = project.start(*PINNED, *KEPT, "--backend", engine)
+    beat = until(lambda: half_trained(project))
+    os.kill(worker_of(beat.pid), signal.SIGKILL)
+    out, err = process.communicate(timeout=200)
+    assert process.returncode == 0, out + err
+    assert re.search(r"A worker was lost over 2 cells .*; handing them out again, from step [24]1\n", out), out
+    assert numbers(project) == {cell: reference[cell] for cell in numbers(project)}
+    assert len(numbers(project)) == 2
+    assert not project.store.checkpoints()
 
 
 @pytest.mark.parametrize("engine", ENGINES[:2])
@@ -238,3 +262,31 @@ def test_a_job_told_of_its_end_or_preempted_goes_back_into_the_queue(make_projec
     assert "lost" not in out
     assert project.store.finished().items() >= kept.items()
     assert len(project.store.attempts()) == len(project.store.finished()) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.engine("slurm")
+@pytest.mark.parametrize("told", [("scancel", "--signal=USR1"), ("scontrol", "requeue")])
+def test_a_job_that_goes_back_into_the_queue_keeps_what_its_stack_has_done(reference, make_project, told):
+    project = make_project(seeds=2, pause=0.7)
+    process = project.start(*PINNED, "--checkpoint", "0.01", "--backend", "slurm")
+    until(lambda: half_trained(project))
+    (job,) = jobs_of(project)
+    slurm(*told, job)
+    until(lambda: "Restarts=1" in slurm("scontrol", "show", "job", job))
+    (left,) = project.store.checkpoints()
+    steps = []
+    until(lambda: process.poll() is not None or steps.append(stage_of(project)) or hurried(job))
+    while process.poll() is None:
+        steps.append(stage_of(project))
+        time.sleep(0.02)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 0, out + err
+    assert "lost" not in out
+    assert min(filter(None, steps)) >= left.stage.step > 20
+    assert numbers(project) == {cell: reference[cell] for cell in numbers(project)}
+    assert len(numbers(project)) == 2
+
+
+def stage_of(project):
+    return max((one.stage.step for one in project.store.checkpoints()), default=0)
