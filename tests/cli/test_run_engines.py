@@ -239,6 +239,7 @@ def hurried(job):
     """Whether a requeued job runs again; SLURM would have it wait two minutes."""
     if slurm("squeue", "--noheader", "--jobs", job, "--format=%T").strip() == "RUNNING":
         return True
+    time.sleep(2.0)  # a node refuses a job that it is still ending ("already killed, do not launch"), and it is lost
     with contextlib.suppress(subprocess.CalledProcessError):  # it may have started in between, or still be ending
         slurm("scontrol", "update", f"JobId={job}", "StartTime=now")
     return False
