@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from leaderboard.checks.borne import Score, gathered
+from leaderboard.checks.difference import MODES, Mode, taken
 from leaderboard.checks.evidence import Evidence, Number, fold, relate
 from leaderboard.checks.measures import direction_of
-from leaderboard.checks.numbers import Interval, Reported, exactly, parse
+from leaderboard.checks.numbers import Reported, parse
 from leaderboard.checks.pairs import are_apart
-from leaderboard.claims.model import Delta, Rounding
+from leaderboard.claims.model import Delta
 
 SAMPLE = 12
 """Differences of a pool that nominate rows as a fixed baseline."""
@@ -39,21 +40,8 @@ STATED = {
 """What a source says of its baselines (`Delta.to`) → the rules that this may mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """How a difference is taken; sign −1: baseline minus value, where lower is better."""
-
-    relative: bool
-    sign: int
-
-    def __str__(self) -> str:
-        turned = ", a reduction counted positive" if self.sign < 0 else ""
-        return f"in {'percent of the baseline' if self.relative else 'points'}{turned}"
-
-
 DOUBTFUL = ("best", "highest", "lowest")
 """Rules by which it is open to doubt which rows they choose from."""
-MODES = tuple(Mode(relative, sign) for relative in (False, True) for sign in (1, -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +66,8 @@ class Entry:
     stated: Delta
     printed: Reported
     choices: dict[Choice, Number] = field(default_factory=dict)
-    fits: set[Reading] = field(default_factory=set)
-    """Readings under which it is the difference."""
+    fits: dict[Reading, None] = field(default_factory=dict)
+    """Readings under which it is the difference, in the order of the rules."""
 
     def says(self, choice: Choice) -> bool:
         """Whether the source speaks of this rule."""
@@ -122,66 +110,11 @@ class Judgement:
         return f"{self.score.agreeing} of {self.score.tried} other differences are to {self.choice}, {self.mode}"
 
     @property
-    def weight(self) -> tuple[bool, bool, int, bool, int]:
-        """The source's own rule first, then the one with the most witnesses, then the way that is printed."""
+    def weight(self) -> tuple[bool, bool, int, bool, bool, int]:
+        """The source's own rule first, then the one with the most witnesses, the sure one, the way that is printed."""
         says = self.entry.says(self.choice)
         as_printed = self.mode.relative == self.entry.stated.relative
-        return self.sure and says, says, self.score.agreeing, as_printed, self.mode.sign
-
-
-# --- whether one number is the difference of two others; in whole numbers ---------------------------------------------
-
-
-def taken(a: Reported, b: Reported, d: Reported, mode: Mode) -> bool:
-    """Whether d can be the difference of a to b; an unsigned d may be either way round."""
-    if not mode.relative:
-        return agrees(a, b, d) if mode.sign > 0 else agrees(b, a, d)
-    return is_percentage(a, b, d, mode.sign) or (is_unsigned(d) and is_percentage(a, b, d, -mode.sign))
-
-
-def is_percentage(a: Reported, b: Reported, d: Reported, sign: int = 1) -> bool:
-    """Whether d can be sign · 100 (a − b) / b; in whole numbers where a and b are positive."""
-    decimals = max(a.decimals, b.decimals)
-    (a_low, a_high), (b_low, b_high) = a.at(decimals), b.at(decimals)
-    if a_low < 0 or b_low <= 0:
-        span = quotient(a, b)
-        return span is not None and span.scale(sign).meets(d.interval())
-    low, high = d.hundredths()
-    if sign < 0:
-        low, high = -high, -low
-    hundred = 100 * d.hundredths_in_one
-    return hundred * a_low <= (high + hundred) * b_high and (low + hundred) * b_low <= hundred * a_high
-
-
-def agrees(
-    a: Reported, b: Reported, d: Reported, policy: Rounding | None = None, lower_is_better: bool = False
-) -> bool:
-    """Whether d can be a − b; in whole numbers."""
-    decimals = max(a.decimals, b.decimals, d.decimals)
-    (a_low, a_high), (b_low, b_high), (d_low, d_high) = (n.at(decimals, policy) for n in (a, b, d))
-    forward = a_low - b_high <= d_high and d_low <= a_high - b_low
-    if forward or not (is_unsigned(d) or lower_is_better):
-        return forward
-    return b_low - a_high <= d_high and d_low <= b_high - a_low
-
-
-def relative(a: Interval, b: Interval, over_value: bool = False) -> Interval:
-    """(a − b) / b, or (a − b) / a, in percent. Raises ZeroDivisionError where the divisor may be zero."""
-    one = exactly(1)
-    return (one - b / a if over_value else a / b - one).scale(100)
-
-
-def quotient(a: Reported, b: Reported, over_value: bool = False) -> Interval | None:
-    """`relative` of printed numbers; None where the divisor may be zero."""
-    try:
-        return relative(a.interval(), b.interval(), over_value)
-    except ZeroDivisionError:
-        return None
-
-
-def is_unsigned(d: Reported) -> bool:
-    """Whether a difference is printed without a sign."""
-    return d.text[:1] not in {"+", "-", "−"}
+        return self.sure and says, says, self.score.agreeing, self.sure, as_printed, self.mode.sign
 
 
 # --- readings and what bears them out ---------------------------------------------------------------------------------
@@ -346,16 +279,16 @@ def _choose(evidence: Evidence, pool: list[Entry]) -> None:
         entry.choices.update(column.by_rule(number))
         if place < SAMPLE:
             fitting = (n for n in column.others(number) if _explains(entry, n))
-            nominated.update({n.method for n in fitting})
+            nominated.update(list(dict.fromkeys(n.method for n in fitting)))
     mixed = len({entry.number.metric for entry in pool}) > 1
     for entry, column in zip(pool, columns, strict=True):
         for name, _ in nominated.most_common(SAMPLE):
             if base := column.called(entry.number, name):
                 entry.choices[Choice("row", name)] = base
         for choice, base in entry.choices.items():
-            entry.fits |= {(choice, mode) for mode in _explains(entry, base)}
+            entry.fits |= {(choice, mode): None for mode in _explains(entry, base)}
         if mixed:  # some may be better high, others low
-            entry.fits |= {(choice, Mode(mode.relative, -mode.sign)) for choice, mode in entry.fits}
+            entry.fits |= {(choice, Mode(mode.relative, -mode.sign)): None for choice, mode in entry.fits}
 
 
 def _explains(entry: Entry, base: Number) -> list[Mode]:

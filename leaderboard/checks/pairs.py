@@ -6,13 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import combinations
-from pathlib import Path
 
 from leaderboard.checks.evidence import Evidence, Number, Scopes, fold, relate
 from leaderboard.checks.finding import Tally
 from leaderboard.checks.numbers import Reported
+from leaderboard.checks.phrases import idle
 from leaderboard.claims.model import Rounding
 from leaderboard.lexicon import read
 
@@ -22,13 +21,6 @@ POLICIES: tuple[Rounding | None, ...] = (None, "double", "truncated")
 MOST_PAIRWISE = 8
 """Cells of one scope up to which every pair is looked at; beyond, the two farthest apart."""
 WORD = re.compile(r"[^\W\d_][\w+-]*|\d+(?:\.\d+)?%?")
-
-
-@lru_cache(maxsize=1)
-def idle() -> frozenset[str]:
-    """Words of captions that tell no two scopes apart."""
-    lines = (Path(__file__).parent / "idle.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leaderboard.checks.baselines import is_percentage, quotient
+from leaderboard.checks.difference import is_percentage, quotient
 from leaderboard.checks.finding import Severity
 from leaderboard.checks.numbers import parse
 from leaderboard.checks.runner import Report, check_claims

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.checks.baselines import agrees, quotient
+from leaderboard.checks.difference import agrees, quotient
 from leaderboard.checks.finding import Severity
 from leaderboard.checks.numbers import Reported, exactly, parse, show
 from leaderboard.checks.pairs import meet

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from leaderboard.checks.baselines import agrees
+from leaderboard.checks.difference import agrees
 from leaderboard.checks.finding import Verdict
 from leaderboard.checks.numbers import Reported
 from leaderboard.checks.pairs import meet

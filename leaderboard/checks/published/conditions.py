@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Tally, cell, say
+from leaderboard.checks.phrases import phrases
 from leaderboard.checks.registry import check
 from leaderboard.claims.model import Settings
 
@@ -47,9 +48,6 @@ def hyperparameters(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-CHOSEN = re.compile(r"\b(best|max(imum)?|peak|oracle)\b")
-
-
 @check("DB-TESTSEL")
 def selected_on_test(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
     """The checkpoint was chosen on the test split."""
@@ -70,7 +68,7 @@ MAXIMUM = "the maximum of T noisy values exceeds their mean, by about σ √(2 l
 
 
 def _is_chosen(number: Number) -> bool:
-    return number.split == "test" and bool(CHOSEN.search(fold(number.scope.aggregation)))
+    return number.split == "test" and bool(phrases("chosen").search(fold(number.scope.aggregation)))
 
 
 @check("DB-N")

@@ -6,18 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from leaderboard.checks.baselines import (
-    MODES,
-    Judgement,
-    agrees,
-    is_unsigned,
-    named_rows,
-    quotient,
-    relative,
-    rivals,
-    survey,
-    taken,
-)
+from leaderboard.checks.baselines import Judgement, named_rows, rivals, survey
+from leaderboard.checks.difference import MODES, agrees, is_unsigned, quotient, relative, taken
 from leaderboard.checks.evidence import Evidence, Number, relate
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, cell, say
 from leaderboard.checks.measures import group_of

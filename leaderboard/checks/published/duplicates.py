@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 
-from leaderboard.checks.baselines import agrees
 from leaderboard.checks.borne import gathered
+from leaderboard.checks.difference import agrees
 from leaderboard.checks.evidence import Evidence, Number, Scopes
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, say
 from leaderboard.checks.numbers import Reported, parse, show

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -11,6 +10,7 @@ from leaderboard.checks.evidence import HEADING, Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Tally, Verdict, say
 from leaderboard.checks.measures import bounds, describes, family, is_rank, measure
 from leaderboard.checks.numbers import Interval, show
+from leaderboard.checks.phrases import phrases
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import Case, Relation, Term
 
@@ -24,7 +24,7 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         limits = limits_of(evidence, number)
         if limits == (None, None):
             continue
-        if limits[1] is not None and RELATIVE.search(fold(evidence.set.captions.get(number.table))):
+        if limits[1] is not None and phrases("relative").search(fold(evidence.set.captions.get(number.table))):
             tally.skip("the caption makes another quantity of the metric, such as a relative one")
             continue
         if _is_within(number, limits) or (tested := _case(number, limits)).holds():
@@ -36,13 +36,6 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
             told = f"{printed} % = {show(number.value / 100)}"
             yield tested.finding([Explanation("percent where a fraction is meant", told, misread)], nearest=())
     yield from _mixed(evidence)
-
-
-RELATIVE = re.compile(
-    r"\b(relative|normali[sz]ed) ([\w-]+ )?(acc\w*|performance|scores?|recall|precision|auc|f1|success)\b|"
-    r"\b(performance|accuracy) (retention|recovery|ratio)|\bretained\b"
-)
-"""Words of captions that make another quantity of a bounded one."""
 
 
 def _is_another_quantity(evidence: Evidence, number: Number) -> bool:

@@ -12,6 +12,7 @@ from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import parse, show
+from leaderboard.checks.phrases import phrases
 from leaderboard.checks.published.differences import baselines
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import difference
@@ -264,13 +265,12 @@ RESAMPLED = re.compile(
     rf"|\b{_COUNT} (random|test|sampled|few-shot|evaluation|novel)(ly sampled)? tasks\b|\bleave-[\w-]+-out\b"
     rf"|\b(averaged?|means?) (over|across|of) {_COUNT}[ -]([\w/.-]+ ){{0,3}}?samples\b"
 )
-BOOTSTRAP = re.compile(r"\b(bootstrap|jackknife|clopper|wilson (score )?interval|binomial)")
 """What a ± may be taken over that is no number of runs."""
 
 
 def _is_told(evidence: Evidence, number: Number, kind: str) -> bool:
     """Whether the caption says what the ± is taken over, though in no number of runs."""
-    resampled, bootstrap = (pattern.search(_caption(evidence, number)) for pattern in (RESAMPLED, BOOTSTRAP))
+    resampled, bootstrap = (pattern.search(_caption(evidence, number)) for pattern in (RESAMPLED, phrases("bootstrap")))
     return bool(kind == WITHOUT_N and resampled) or bool(kind in (WITHOUT_N, UNEXPLAINED) and bootstrap)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -10,6 +9,7 @@ from leaderboard.checks.evidence import Evidence, Number
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import bounds
 from leaderboard.checks.numbers import Interval, Reported, exactly, parse, show
+from leaderboard.checks.phrases import phrases
 from leaderboard.checks.published.identities import held
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import Case, Relation, Term
@@ -111,17 +111,10 @@ def sd_max(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         yield from tested.tell(tally, [variance], severity=severity)
 
 
-DETERMINISTIC = re.compile(
-    r"determin\w*|greedy|closed[- ]form|analytic(al)?|rule[- ]based|heuristic\w*|exact solution|constant|"
-    r"majority( class)?|always \w+|no training|training[- ]free|zero[- ]shot"
-)
-"""Words of rows whose runs must agree."""
-
-
 def says_deterministic(claim: Claim) -> bool:
     """Whether the row says that its runs cannot differ."""
     texts = (claim.scope.method, claim.where.row, claim.scope.subset, claim.scope.setting, claim.scope.model)
-    return any(text is not None and DETERMINISTIC.search(text.casefold()) for text in texts)
+    return any(text is not None and phrases("deterministic").search(text.casefold()) for text in texts)
 
 
 @check("SD-ZERO")

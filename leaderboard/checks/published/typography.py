@@ -12,6 +12,7 @@ from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import direction_of, family
 from leaderboard.checks.numbers import parse
+from leaderboard.checks.phrases import phrases
 from leaderboard.checks.published.ranges import is_possible
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import edit
@@ -188,20 +189,6 @@ def is_drawn(evidence: Evidence, number: Number) -> bool:
     return number.table not in evidence.set.captions or ARROW.search(heading_of(number)) is not None
 
 
-APART = re.compile(
-    r"(?<![\w-])(upper[- ]?bound|oracle|skyline|top-?line|(fully?[- ])?supervised(?! contrast)|full(y)?[- ]supervision|"
-    r"ground[- ]?truth|real (data|images)|target[- ]only|train(ed)? on target|centrali[sz]ed|privileged|all labels|"
-    r"full (data|labels|data ?set)|100 ?% (of )?(the )?(data|labels)|"
-    r"full[- ]?precision|fp[- ]?(16|32|64)|bf[- ]?16|tf32|float[- ]?(16|32)|(16|32)[- ]?bits?|w(16|32)a(16|32)|"
-    r"un(pruned|compressed|quanti[sz]ed|modified|sparsified)|non[- ](pruned|compressed|quanti[sz]ed)|"
-    r"(ground[- ]truth |natural |human )?recordings?|full[- ]?(kv[- ]?cache|kv|cache|attention)|"
-    r"(no|without|w/o) (compression|pruning|quanti[sz]ation|eviction|sparsity)|"
-    r"full[- ](ft|fine-?tun\w+))(?![\w-])"
-    r"|(?:^|[(\[])(human\w*|expert|teacher|ensembles?|gt|joint( training)?|"
-    r"full fine-?tuning|reference|retrain\w*|gold)(?![\w-])"
-    r"|^(the )?(dense|original|lossless|input)( (model|network|baseline|images?|cache|kv))?$"
-)
-"""Words of rows that are printed for reference and do not compete."""
 SET_APART = re.compile(r"(?<=\w)[\s)\]]*[†‡*∗§¶#]+$")
 """A footnote mark behind a row's name: more training data, another protocol."""
 
@@ -210,7 +197,7 @@ def _is_apart(number: Number, marked: list[Number]) -> bool:
     """Whether a plain row need not compete with the bold ones: a reference, or set apart by a footnote mark."""
     name = number.method
     noted = SET_APART.search(name) is not None and not any(SET_APART.search(n.method) for n in marked)
-    return noted or APART.search(name) is not None
+    return noted or phrases("reference").search(name) is not None
 
 
 def _not_best(evidence: Evidence, line: Line, stated: bool, lines: list[Line]) -> Finding:
@@ -278,10 +265,6 @@ def direction(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 
 NAMED = 12
 """Metrics without a direction that are named one by one."""
-TURNED = re.compile(
-    r"attack|adversar|forget|unlearn|poison|backdoor|trigger|jailbreak|privacy|leak|membership|\b(asr|mia|pgd|fgsm|rtrr)\b"
-)
-"""Words of numbers whose usual direction is turned round."""
 
 
 def _both_ways(numbers: list[Number]) -> tuple[Number, Number] | None:
@@ -303,7 +286,7 @@ def _is_one_thing(a: Number, b: Number) -> bool:
     if any(ARROW.search(heading_of(n)) and family(head) is None for n, head in zip((a, b), heads, strict=True)):
         known = known and heads[0] == heads[1]  # a heading that is no metric has the caption's
     words = " ".join(fold(f"{n.scope.task} {n.claim.where} {n.scope.subset} {n.scope.metric}") for n in (a, b))
-    return known and not TURNED.search(words)
+    return known and not phrases("turned").search(words)
 
 
 def _bare(heading: str) -> str:

@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from enum import Enum
 from typing import Literal
 
+from leaderboard.checks.difference import MODES, Mode, taken
+from leaderboard.checks.numbers import parse
 from leaderboard.claims.importers.captions import baseline_named, is_baseline, rule_in
 from leaderboard.claims.importers.drafts import Draft, Spot
 from leaderboard.claims.importers.mapping import TableMapping
@@ -224,14 +225,14 @@ class _Binder:
         said = {key: theirs.get(key) for key in EXPRESSIBLE if mine.get(key) != theirs.get(key)}
         if base is value:
             said = {"method": mine.get("method")}
-        turned = reading.mode in (Mode.REVERSED, Mode.REVERSED_RELATIVE)
+        turned = reading.mode.sign < 0
         loss = turned and says("loss", self.line.heading)
         stated = Delta(
             printed=draft.number.printed,
             baseline=said.get("method"),
             task=said.get("task"),
             to=self.rule,
-            relative=reading.mode is Mode.RELATIVE or reading.mode is Mode.REVERSED_RELATIVE,
+            relative=reading.mode.relative,
             inferred=loss or not self._is_named(reading),
         )
         value.deltas.append(stated)
@@ -351,15 +352,6 @@ HOPELESS = 12
 """A reading that none of the first so many differences bears out is given up."""
 
 
-class Mode(Enum):
-    """What the printed number is; reversed: an improvement is positive where the number falls."""
-
-    POINTS = 0
-    RELATIVE = 1
-    REVERSED = 2
-    REVERSED_RELATIVE = 3
-
-
 @dataclass(frozen=True)
 class Reading:
     """A line of numbers, where their baselines stand, and how the difference is taken."""
@@ -380,18 +372,17 @@ class Score:
     nearness: int
 
     @property
-    def rank(self) -> tuple[int, bool, int, int, int]:
+    def rank(self) -> tuple[int, bool, int, int, int, bool]:
         """The more differences agree the better; then the likelier form, the nearer number, the simpler mode."""
-        return self.agreeing, self.trusted, self.tried, -self.nearness, -self.reading.mode.value
+        mode = self.reading.mode
+        return self.agreeing, self.trusted, self.tried, -self.nearness, mode.sign, not mode.relative
 
 
 def modes_of(heading: str, relative: bool) -> tuple[Mode, ...]:
     """Modes that a heading leaves open."""
     if relative or says("relative", heading, "heading"):
-        return Mode.RELATIVE, Mode.REVERSED_RELATIVE
-    if says("absolute", heading):
-        return Mode.POINTS, Mode.REVERSED
-    return tuple(Mode)
+        return tuple(mode for mode in MODES if mode.relative)
+    return tuple(mode for mode in MODES if not mode.relative) if says("absolute", heading) else MODES
 
 
 def score(
@@ -399,31 +390,8 @@ def score(
 ) -> Score:
     """Try a reading on (difference, number, baseline); a number that is its own baseline says nothing."""
     known = [(d, a.number, b.number) for d, a, b in pairs if a is not None and b is not None and a is not b]
-    finite = [pair for pair in known if all(number.finite for number in pair)]
-    if not any(agrees(d.printed, a.printed, b.printed, reading.mode) for d, a, b in finite[:HOPELESS]):
+    printed = [[parse(number.printed) for number in pair] for pair in known if all(number.finite for number in pair)]
+    finite = [(a, b, d) for d, a, b in printed if a is not None and b is not None and d is not None]
+    if not any(taken(*numbers, reading.mode) for numbers in finite[:HOPELESS]):
         return Score(reading, 0, len(finite[:HOPELESS]), trusted, nearness)
-    agreeing = sum(agrees(d.printed, a.printed, b.printed, reading.mode) for d, a, b in finite)
-    return Score(reading, agreeing, len(finite), trusted, nearness)
-
-
-def agrees(difference: str, value: str, base: str, mode: Mode) -> bool:
-    """Whether the difference can be that of the two numbers, half a unit of each last digit allowed."""
-    d, a, b = Decimal(difference.replace("−", "-")), Decimal(value), Decimal(base)
-    slack = (_unit(a) + _unit(b)) / 2
-    if mode in (Mode.REVERSED, Mode.REVERSED_RELATIVE):
-        a, b = b, a
-    if mode in (Mode.POINTS, Mode.REVERSED):
-        allowed, exact = slack + _unit(d) / 2, a - b
-    else:
-        over = a if mode is Mode.REVERSED_RELATIVE else b
-        if over == 0:
-            return False
-        exact = (a - b) / over * 100
-        allowed = abs(slack / over * 100) * (1 + abs(exact) / 100) + _unit(d) / 2
-    unsigned = difference[:1] not in ("+", "-", "−")
-    return abs(exact - d) <= allowed or (unsigned and abs(exact + d) <= allowed)
-
-
-def _unit(number: Decimal) -> Decimal:
-    exponent = number.as_tuple().exponent
-    return Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)
+    return Score(reading, sum(taken(*numbers, reading.mode) for numbers in finite), len(finite), trusted, nearness)
