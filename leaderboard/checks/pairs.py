@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -92,12 +92,17 @@ def meet(a: Reported, b: Reported, policy: Rounding | None = None) -> bool:
 
 
 def unlike(evidence: Evidence, a: Number, b: Number) -> list[str]:
-    """Words of the captions that one has and the other lacks, and that nobody understood; none without captions."""
-    texts = [evidence.set.captions.get(n.table, "") for n in (a, b)]
-    if not any(texts):
-        return []
-    words = [dict.fromkeys(word.casefold() for word in WORD.findall(text)) for text in texts]
-    known = {w for n in (a, b) for part in (n.scope.task, n.scope.metric, n.scope.method, n.table)
-             for w in WORD.findall(fold(part))}  # fmt: skip
-    told = [w for mine, theirs in (words, words[::-1]) for w in mine if w not in theirs]
-    return [w for w in dict.fromkeys(told) if w not in idle() and w not in known and not read(w).is_metric]
+    """Words of the captions, headings and labels that one has and the other lacks, and that nobody understood."""
+    captions = [evidence.set.captions.get(n.table, "") for n in (a, b)]
+    fields = (fold(text) for n in (a, b) for text in (n.table, *n.scope.model_dump(exclude_none=True).values()))
+    known = {word for text in fields for word in WORD.findall(text)} | idle()
+    told = _apart(captions) if any(captions) else []
+    labels = [" ".join(read(part).text for part in f"{n.column} / {n.row}".split(" / ")) for n in (a, b)]
+    told += [word for word in _apart(labels) if read(word).kind == "name"]
+    return [word for word in dict.fromkeys(told) if word not in known and not read(word).is_metric]
+
+
+def _apart(texts: Sequence[str]) -> list[str]:
+    """Words of one of two texts that are not in the other."""
+    mine, theirs = (dict.fromkeys(WORD.findall(fold(text))) for text in texts)
+    return [w for w in mine if w not in theirs] + [w for w in theirs if w not in mine]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -249,3 +252,33 @@ def test_differences_to_a_baseline_that_is_not_in_the_table_are_hardly_ever_told
         assert all(severity == "warning" for _, severity, _ in found)
         told += bool(found)
     assert told <= 6
+
+
+def test_which_reading_wins_a_tie_does_not_hang_on_the_hash_seed() -> None:
+    """Row `a` is the first, the best and a named one: all three readings explain every other difference."""
+    program = """
+import random
+from leaderboard.checks.runner import check_claims
+from leaderboard.claims.model import Claim, ClaimSet
+chance, claims = random.Random(0), []
+def add(row, column, text, **more):
+    scope = {"method": row, "task": column, "metric": "accuracy"}
+    where = {"table": "T", "row": row, "column": column}
+    claims.append(Claim.model_validate({"printed": text, "unit": "percent", "scope": scope, "where": where, **more}))
+for column in "ABCD":
+    add("a", column, "90.00")
+    for row in "bcdef":
+        value = round(chance.uniform(40, 89), 2)
+        gain = (value - 90) / 0.9 + (5 if (row, column) == ("c", "B") else 0)
+        add(row, column, f"{value:.2f}", delta={"printed": f"{gain:+.2f}", "relative": True})
+print([(f.check, f.severity, f.arithmetic) for f in check_claims([ClaimSet(id="x", claims=claims)]).findings])
+"""
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2", "4")
+    }  # fmt: skip
+    assert len(told) == 1
+    assert "('REL', <Severity.ERROR" in told.pop()

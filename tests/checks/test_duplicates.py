@@ -55,6 +55,24 @@ def test_scopes_that_state_different_things_are_not_compared(
     assert report.verdict("XT-DUP") is Verdict.NOT_TESTABLE
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "severity"),
+    [
+        ({"column": "Acc. (%)"}, {"column": "accuracy"}, Severity.ERROR),
+        ({"column": "Acc."}, {"column": "Frozen / Acc."}, Severity.WARNING),
+        ({"row": "mine"}, {"row": "mine distilled"}, Severity.WARNING),
+    ],
+)
+def test_words_of_headings_and_labels_that_nobody_understood_make_no_error(
+    make: Callable[..., Claim], run: Callable[..., Report], single: Callable[[Report], Finding],
+    left: Any, right: Any, severity: Severity,
+) -> None:  # fmt: skip
+    finding = single(run("XT-DUP", *pair(make, "85.92", "85.82", left, right)))
+    assert finding.severity is severity
+    quoted = [str(e) for e in finding.explanations if "may tell them apart" in e.title]
+    assert (quoted == []) is (severity is Severity.ERROR)
+
+
 @pytest.mark.parametrize(("fine", "coarse"), [("1.379", "1.38"), ("5.648", "5.65"), ("0.509", "0.51"),
                                               ("2.9745", "2.97"), ("0.0034", "0.00"), ("87.40", "87.4"),
                                               ("100.00", "100"), ("0.125", "0.12"), ("0.125", "0.13")])  # fmt: skip

@@ -105,9 +105,9 @@ def _copied(evidence: Evidence, a: Number, b: Number) -> Iterator[Explanation]:
 def _unstated(evidence: Evidence, a: Number, b: Number, scopes: Scopes, words: list[str]) -> Iterator[Explanation]:
     """What may tell the two scopes apart; that they agree is said only where all was understood."""
     if words:
-        quoted = (f"{n.table}: “{evidence.set.captions.get(n.table, '')}”" for n in (a, b))
+        quoted = (f"{n.claim.where}: “{evidence.set.captions.get(n.table, '')}”" for n in (a, b))
         told = f"not understood: {', '.join(words[:8])}; {'; '.join(quoted)}"
-        yield Explanation("the captions may tell them apart", told, True)
+        yield Explanation("captions, headings or labels may tell them apart", told, True)
     if scopes.unknown:
         one = [name for name in scopes.unknown if name not in scopes.neither]
         parts = (
