@@ -80,12 +80,7 @@ def command(
         return show_list(style)
     if explain is not None:
         return show_explanation(explain, style)
-    if mapping is not None and not claims:
-        raise UsageError("--mapping says what the headers of tables mean, and no file with tables is named")
-    if lexicon is not None:
-        from leaderboard.lexicon import use
-
-        use(lexicon)
+    read_by(lexicon, mapping, claims)
     from leaderboard.checks.runner import merged, overrides_of
 
     spec = last_spec(store)
@@ -100,6 +95,20 @@ def command(
     report = merged([part for part in (printed, stored) if part is not None])
     show(report, style, coverage)
     return ExitCode.FOUND if found(report, strict) else ExitCode.COMPLETE
+
+
+def read_by(lexicon: Path | None, mapping: Path | None, claims: tuple[str, ...]) -> None:
+    """Read labels by a lexicon of the user's.
+
+    Raises:
+        UsageError: a mapping for no file.
+    """
+    if mapping is not None and not claims:
+        raise UsageError("--mapping says what the headers of tables mean, and no file with tables is named")
+    if lexicon is not None:
+        from leaderboard.lexicon import use
+
+        use(lexicon)
 
 
 def chosen_style(context: click.Context, style: str, as_json: bool) -> str:
@@ -176,10 +185,9 @@ def check_numbers(
 
 def tell_notes(sets: Sequence[ClaimSet]) -> None:
     """Numbers of unknown metric, and how many other remarks the import of each file left; on stderr."""
-    from leaderboard.claims.importers.result import NO_METRIC
-
     for claims in sets:
-        for table, count in unmeasured(claims).items():
+        counts = unmeasured(claims)  # one note of the import for each
+        for table, count in counts.items():
             numbers = f"{count} number{'s have' if count != 1 else ' has'}"
             click.echo(
                 f"Note: {table} of {claims.path}: {numbers} no metric that a heading or the caption names, so "
@@ -187,7 +195,7 @@ def tell_notes(sets: Sequence[ClaimSet]) -> None:
                 "say `metric:` in a mapping file (--mapping)",
                 err=True,
             )
-        if count := sum(NO_METRIC not in note for note in claims.notes):
+        if count := len(claims.notes) - len(counts):
             remarks = f"{count} remark{'s' * (count != 1)}"
             click.echo(f"Note: {remarks} on how {claims.path} was read: bench claims import {claims.path}", err=True)
 

@@ -11,9 +11,9 @@ from itertools import combinations
 from leaderboard.checks.evidence import Evidence, Number, Scopes, fold, relate
 from leaderboard.checks.finding import Tally
 from leaderboard.checks.numbers import Reported
-from leaderboard.checks.phrases import idle
 from leaderboard.claims.model import Rounding
 from leaderboard.lexicon import read
+from leaderboard.lexicon.phrases import says
 
 AVERAGE = re.compile(r"(macro |micro |overall )?(avg|ave|average|mean|overall|total)\.?( score| acc(uracy)?)?\.?")
 """Tasks that are an average over others."""
@@ -95,11 +95,11 @@ def unlike(evidence: Evidence, a: Number, b: Number) -> list[str]:
     """Words of the captions, headings and labels that one has and the other lacks, and that nobody understood."""
     captions = [evidence.set.captions.get(n.table, "") for n in (a, b)]
     fields = (fold(text) for n in (a, b) for text in (n.table, *n.scope.model_dump(exclude_none=True).values()))
-    known = {word for text in fields for word in WORD.findall(text)} | idle()
+    known = {word for text in fields for word in WORD.findall(text)}
     told = _apart(captions) if any(captions) else []
     labels = [" ".join(read(part).text for part in f"{n.column} / {n.row}".split(" / ")) for n in (a, b)]
     told += [word for word in _apart(labels) if read(word).kind == "name"]
-    return [word for word in dict.fromkeys(told) if word not in known and not read(word).is_metric]
+    return [word for word in dict.fromkeys(told) if not (word in known or says("idle", word) or read(word).is_metric)]
 
 
 def _apart(texts: Sequence[str]) -> list[str]:

@@ -209,7 +209,7 @@ def _column_notes(board: Leaderboard) -> list[str]:
         f"{column.task}, {column.metric.title}: {column.note}."
         for table in board.tables
         for column in table.columns
-        if column.note and not column.note.startswith("fewer than two rows")
+        if column.note and (column.rows or column.metric.direction == "none")  # else nothing was compared
     ]
     skipped = [
         f"{row.name} × {column.task} skipped: {entry.skipped}."

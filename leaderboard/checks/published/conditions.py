@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Tally, cell, say
-from leaderboard.checks.phrases import phrases
 from leaderboard.checks.registry import check
 from leaderboard.claims.model import Settings
+from leaderboard.lexicon.phrases import says
 
 REQUIRED = (
     ("model",),
@@ -68,7 +68,7 @@ MAXIMUM = "the maximum of T noisy values exceeds their mean, by about σ √(2 l
 
 
 def _is_chosen(number: Number) -> bool:
-    return number.split == "test" and bool(phrases("chosen").search(fold(number.scope.aggregation)))
+    return number.split == "test" and bool(says("chosen", fold(number.scope.aggregation)))
 
 
 @check("DB-N")

@@ -16,12 +16,12 @@ from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, Verdict, say
 from leaderboard.checks.measures import group_of, power, tidy
 from leaderboard.checks.numbers import exactly, show
-from leaderboard.checks.phrases import phrases
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import Case, Relation, Term
 from leaderboard.checks.relations import IDENTITIES, PERPLEXITY, Identity, f_limits, f_measure, order
 from leaderboard.claims.model import Rounding
 from leaderboard.lexicon import read
+from leaderboard.lexicon.phrases import says
 
 # --- applying a relation to numbers -----------------------------------------------------------------------------------
 
@@ -270,13 +270,13 @@ def says_micro(evidence: Evidence, number: Number) -> bool:
     scope, where = number.scope, number.claim.where
     near = " ".join(fold(text) for text in (scope.metric, scope.aggregation, scope.subset, where.column, where.row))
     caption = fold(evidence.set.captions.get(where.table, ""))
-    return any(phrases("one matrix").search(text) and "macro" not in text for text in (near, caption))
+    return any(says("one-matrix", text) and "macro" not in text for text in (near, caption))
 
 
 def is_averaged(evidence: Evidence, triple: Triple) -> bool:
     """Whether the caption says that scores are averaged over classes, or recall is the accuracy in every row."""
     table = triple.score.table
-    if phrases("averaged").search(fold(evidence.set.captions.get(table))):
+    if says("averaged", fold(evidence.set.captions.get(table))):
         return True
     pairs = [(a, r) for a, r in evidence.related("accuracy", "recall") if r.table == table]
     return len(pairs) > 1 and all(a.value == r.value for a, r in pairs)

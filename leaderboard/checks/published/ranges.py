@@ -10,9 +10,9 @@ from leaderboard.checks.evidence import HEADING, Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Tally, Verdict, say
 from leaderboard.checks.measures import bounds, describes, family, is_rank, measure
 from leaderboard.checks.numbers import Interval, show
-from leaderboard.checks.phrases import phrases
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import Case, Relation, Term
+from leaderboard.lexicon.phrases import says
 
 Limits = tuple[int | None, int | None]
 
@@ -24,7 +24,7 @@ def domain(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         limits = limits_of(evidence, number)
         if limits == (None, None):
             continue
-        if limits[1] is not None and phrases("relative").search(fold(evidence.set.captions.get(number.table))):
+        if limits[1] is not None and says("another-quantity", fold(evidence.set.captions.get(number.table))):
             tally.skip("the caption makes another quantity of the metric, such as a relative one")
             continue
         if _is_within(number, limits) or (tested := _case(number, limits)).holds():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,11 +11,11 @@ from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import direction_of
 from leaderboard.checks.numbers import parse, show
-from leaderboard.checks.phrases import phrases
 from leaderboard.checks.published.differences import baselines
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import difference
 from leaderboard.claims.model import Claim, TextClaim
+from leaderboard.lexicon.phrases import says
 
 LEVEL = 0.95
 FEW_ITEMS = 2
@@ -44,8 +43,8 @@ def comparisons(evidence: Evidence) -> list[Comparison]:
     for text in evidence.set.text_claims:
         for better, other in compared(evidence, text) if not text.read else ():
             found.setdefault((id(better), id(other)), Comparison(better, other, f"“{text.text}”"))
-    for better, other, says in (*_printed(evidence), *_bold(evidence)):
-        found.setdefault((id(better), id(other)), Comparison(better, other, says))
+    for better, other, words in (*_printed(evidence), *_bold(evidence)):
+        found.setdefault((id(better), id(other)), Comparison(better, other, words))
     return list(found.values())
 
 
@@ -257,25 +256,11 @@ def missing_spread(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
         yield _bare(evidence, bare)
 
 
-_COUNT = (
-    r"(\d[\d,.]*k?|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty|(one |a )?hundred|(one |a |ten )?thousand)"
-)
-RESAMPLED = re.compile(
-    rf"\b{_COUNT}[ -]([\w/.-]+ ){{0,3}}?(splits?|partitions?|folds?|episodes?|resamples|subsamples|permutations)\b"
-    rf"|\b{_COUNT} (random|test|sampled|few-shot|evaluation|novel)(ly sampled)? tasks\b|\bleave-[\w-]+-out\b"
-    rf"|\b(averaged?|means?) (over|across|of) {_COUNT}[ -]([\w/.-]+ ){{0,3}}?samples\b"
-)
-"""What a ± may be taken over that is no number of runs."""
-
-
 def _is_told(evidence: Evidence, number: Number, kind: str) -> bool:
     """Whether the caption says what the ± is taken over, though in no number of runs."""
-    resampled, bootstrap = (pattern.search(_caption(evidence, number)) for pattern in (RESAMPLED, phrases("bootstrap")))
-    return bool(kind == WITHOUT_N and resampled) or bool(kind in (WITHOUT_N, UNEXPLAINED) and bootstrap)
-
-
-def _caption(evidence: Evidence, number: Number) -> str:
-    return " ".join(evidence.set.captions.get(number.table, "").casefold().split())
+    text = evidence.set.captions.get(number.table, "")
+    resampled = kind == WITHOUT_N and says("resampled", text)
+    return resampled or (kind in (WITHOUT_N, UNEXPLAINED) and says("bootstrap", text))
 
 
 def _gap_of(claim: Claim) -> str:
@@ -290,7 +275,9 @@ def _gap_of(claim: Claim) -> str:
 
 def _unexplained(evidence: Evidence, kind: str, numbers: list[Number]) -> Finding:
     first = numbers[0]
-    drawn = RESAMPLED.search(_caption(evidence, first)) is not None  # of samples, splits ...: nobody speaks of runs
+    drawn = says(
+        "resampled", evidence.set.captions.get(first.table, "")
+    )  # of samples, splits ...: nobody speaks of runs
     return say(
         f"{first.table}: {kind} ({len(numbers)} of {len(evidence.like(first, 'table'))} numbers)", *numbers[:3],
         arithmetic=_readings(first, kind), pattern=kind, count=len(numbers),

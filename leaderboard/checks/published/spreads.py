@@ -9,11 +9,11 @@ from leaderboard.checks.evidence import Evidence, Number
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import bounds
 from leaderboard.checks.numbers import Interval, Reported, exactly, parse, show
-from leaderboard.checks.phrases import phrases
 from leaderboard.checks.published.identities import held
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import Case, Relation, Term
 from leaderboard.claims.model import Claim
+from leaderboard.lexicon.phrases import says
 
 
 def kinds(runs: list[Reported]) -> dict[str, Interval]:
@@ -114,7 +114,7 @@ def sd_max(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 def says_deterministic(claim: Claim) -> bool:
     """Whether the row says that its runs cannot differ."""
     texts = (claim.scope.method, claim.where.row, claim.scope.subset, claim.scope.setting, claim.scope.model)
-    return any(text is not None and phrases("deterministic").search(text.casefold()) for text in texts)
+    return any(text is not None and says("deterministic", text.casefold()) for text in texts)
 
 
 @check("SD-ZERO")

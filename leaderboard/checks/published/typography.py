@@ -12,11 +12,11 @@ from leaderboard.checks.evidence import Evidence, Number, fold
 from leaderboard.checks.finding import Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.measures import direction_of, family
 from leaderboard.checks.numbers import parse
-from leaderboard.checks.phrases import phrases
 from leaderboard.checks.published.ranges import is_possible
 from leaderboard.checks.registry import check
 from leaderboard.checks.relation import edit
 from leaderboard.checks.wholes import kind_of
+from leaderboard.lexicon.phrases import says
 
 Row = tuple[str, str]
 """Table and method, folded."""
@@ -197,7 +197,7 @@ def _is_apart(number: Number, marked: list[Number]) -> bool:
     """Whether a plain row need not compete with the bold ones: a reference, or set apart by a footnote mark."""
     name = number.method
     noted = SET_APART.search(name) is not None and not any(SET_APART.search(n.method) for n in marked)
-    return noted or phrases("reference").search(name) is not None
+    return noted or says("reference", name)
 
 
 def _not_best(evidence: Evidence, line: Line, stated: bool, lines: list[Line]) -> Finding:
@@ -286,7 +286,7 @@ def _is_one_thing(a: Number, b: Number) -> bool:
     if any(ARROW.search(heading_of(n)) and family(head) is None for n, head in zip((a, b), heads, strict=True)):
         known = known and heads[0] == heads[1]  # a heading that is no metric has the caption's
     words = " ".join(fold(f"{n.scope.task} {n.claim.where} {n.scope.subset} {n.scope.metric}") for n in (a, b))
-    return known and not phrases("turned").search(words)
+    return known and not says("turned", words)
 
 
 def _bare(heading: str) -> str:
