@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from benchmark.cell import PluginFile
 from benchmark.errors import BenchError, ExitCode
 from benchmark.execution.job import Job
 from benchmark.parameters import Parameters
@@ -101,6 +102,9 @@ class Backend(ABC):
 
     def __init__(self, options: Any, wanted: Wanted) -> None:  # noqa: B027 - the same
         """Connect; `options` are of this class's `Options`."""
+
+    def expect(self, jobs: int, plugins: tuple[PluginFile, ...]) -> None:  # noqa: B027 - many need do nothing
+        """At most so many jobs are to come: workers that a run starts for itself may start meanwhile."""
 
     @abstractmethod
     def submit(self, function: Function, jobs: Mapping[int, Job]) -> None:

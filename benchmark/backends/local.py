@@ -8,9 +8,10 @@ from typing import Any
 
 from benchmark.backends.contract import Backend, Function, Lost, Options, Wanted
 from benchmark.backends.work import perform
+from benchmark.cell import PluginFile
 from benchmark.execution.devices import candidates, resolve_device
 from benchmark.execution.job import Job
-from benchmark.execution.process import POOL
+from benchmark.execution.process import POOL, Place
 
 
 class Local(Backend):
@@ -25,6 +26,11 @@ class Local(Backend):
         self.threads = default_threads(self.workers)
         self._executor: ThreadPoolExecutor | None = None
         self._futures: dict[Future[Any], int] = {}
+
+    def expect(self, jobs: int, plugins: tuple[PluginFile, ...]) -> None:
+        """Training processes import torch while the run plans; on a GPU each is started for its own."""
+        if self.device == "cpu":
+            POOL.warm(Place(None, self.threads, plugins), min(jobs, self.workers))
 
     def submit(self, function: Function, jobs: Mapping[int, Job]) -> None:
         """See `Backend.submit`."""

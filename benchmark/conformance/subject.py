@@ -80,7 +80,7 @@ class Subject:
 
     def place(self, threads: int) -> Place:
         """Where a training process for it runs."""
-        return Place(None, threads, tuple((plugin.path, plugin.sha256) for plugin in self.plugins))
+        return Place(None, threads, tuple(self.plugins))
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Subject:

@@ -115,6 +115,7 @@ def execute(
     with engaged(settings, store.root, summary):
         summary.elsewhere = left & in_queues(store)
         left -= summary.elsewhere
+        settings.backend.expect(len(left), settings.plugins)
         while not STOPPING.is_set():
             jobs = prepare(cells, left, store, settings, listener) if left else []
             if settings.detach:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from benchmark.cell import PluginFile
 from benchmark.execution.job import EXIT_CLOSED, HALT, Reply, Request, reply_from, to_line
 from benchmark.wording import LAST_WORDS, place_in
 
@@ -60,8 +61,8 @@ class Place:
     """Its CUDA_VISIBLE_DEVICES; None for the CPU."""
     threads: int
     """Torch threads."""
-    plugins: tuple[tuple[str, str], ...] = ()
-    """Path and sha256 of the plugin files it loads."""
+    plugins: tuple[PluginFile, ...] = ()
+    """The plugin files it loads."""
 
     def environment(self) -> dict[str, str]:
         """The process's environment: set before torch is imported, so it holds."""
@@ -285,6 +286,12 @@ class ProcessPool:
                 self.idle[place].append(process)
         else:
             process.kill()
+
+    def warm(self, place: Place, count: int) -> None:
+        """Start processes for that place, which import what they need until they are asked, until so many are idle."""
+        with self.lock:
+            waiting = self.idle.setdefault(place, [])
+            waiting += [TrainingProcess(place) for _ in range(count - len(waiting))]
 
     def close(self) -> None:
         """End every idle process."""

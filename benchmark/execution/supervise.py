@@ -110,7 +110,7 @@ def ask(request: Request, seconds: float | None, stopped: Callable[[], bool]) ->
     """The answer of a training process on a free device of the job's kind; on a GPU it sees only its own."""
     job = request.job
     with gpu_slot(job.device, stopped) as gpu:
-        place = Place(gpu.id if gpu else None, job.threads, tuple((p.path, p.sha256) for p in job.plugins))
+        place = Place(gpu.id if gpu else None, job.threads, job.plugins)
         with POOL.process(place) as process:
             seen = replace(job, device="cuda" if job.device.startswith("cuda") else job.device)
             reply = process.ask(replace(request, job=seen), seconds=seconds, stopped=stopped)

@@ -19,6 +19,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -125,6 +126,8 @@ class Channel:
 def serve(channel: Channel) -> None:
     """Answer requests, one after another."""
     before: dict[str, Any] | None = None
+    with suppress(Exception):  # raised again, and told, when a request is prepared
+        import_training()
     while True:
         request = channel.request()
         before = before or world()
@@ -195,11 +198,18 @@ def respond(request: Request, channel: Channel) -> Reply:
         return Reply(raised=traceback.format_exc())
 
 
+def import_training() -> None:
+    """What training needs, which takes seconds: before there is a request, so that the run may plan meanwhile."""
+    import torch._dynamo  # noqa: F401 - torch itself does so when it first traces
+
+    import benchmark.train.stack  # noqa: F401
+
+
 def prepare(request: Request) -> list[Cell]:
     """Import what training needs, before the clock of the time limit starts, and rebuild the cells."""
     import torch
 
-    import benchmark.train.stack  # noqa: F401
+    import_training()
     from benchmark.execution.changes import families_of
     from benchmark.plan import cell_from_json
     from benchmark.registry import Registry
