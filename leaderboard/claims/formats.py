@@ -1,18 +1,16 @@
-"""The suffixes of files that hold claims or tables, and the format that each says."""
+"""The formats of files that hold claims or tables: one line each, the module of its reader and its suffixes."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
-Format = Literal["latex", "markdown", "html", "csv", "yaml", "parquet"]
-FORMATS: tuple[str, ...] = get_args(Format)
-SUFFIXES = {
-    ".tex": "latex", ".ltx": "latex", ".latex": "latex", ".md": "markdown", ".markdown": "markdown", ".mdx": "markdown",
-    ".html": "html", ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "csv", ".tab": "csv",
-    ".yaml": "yaml", ".yml": "yaml", ".parquet": "parquet",
-}  # fmt: skip
-
-
-def is_tidy(head: str) -> bool:
-    """Whether a CSV file holds one claim per row, with a column `printed`, by its first line."""
-    return "printed" in [name.strip().strip('"').lower() for name in head.lstrip("\ufeff").split(",")]
+_FORMATS = {
+    "latex": ("latex", ".tex .ltx .latex"),
+    "markdown": ("markdown", ".md .markdown .mdx"),
+    "html": ("html", ".html .htm .xhtml"),
+    "csv": ("delimited", ".csv .tsv .tab"),
+    "yaml": ("", ".yaml .yml"),
+    "parquet": ("", ".parquet"),
+}
+FORMATS = tuple(_FORMATS)
+READERS = {name: module for name, (module, _) in _FORMATS.items() if module}
+"""Format of tables → module in `leaderboard.claims.importers` whose `read` reads it."""
+SUFFIXES = {suffix: name for name, (_, suffixes) in _FORMATS.items() for suffix in suffixes.split()}

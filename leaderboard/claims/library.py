@@ -6,8 +6,8 @@ import difflib
 from pathlib import Path
 
 from benchmark.errors import DataError, UsageError
-from leaderboard.claims.formats import SUFFIXES, is_tidy
-from leaderboard.claims.loader import at_line, claims_from_rows, load_yaml, read_rows
+from leaderboard.claims.formats import SUFFIXES
+from leaderboard.claims.loader import at_line, load_claims
 from leaderboard.claims.model import ClaimSet
 
 FOLDER = Path(__file__).parent
@@ -50,17 +50,7 @@ def load_file(path: Path, mapping: Path | None = None) -> ClaimSet:
     format = SUFFIXES.get(path.suffix.lower())
     if format is None:
         raise DataError(f"{path}: expected {', '.join(sorted(SUFFIXES))}; found '{path.suffix.lower()}'")
-    if format == "yaml":
-        return load_yaml(path)
-    if format == "parquet" or (format == "csv" and is_tidy(_first_line(path))):
-        claims = tuple(claims_from_rows(read_rows(path), path))
-        return ClaimSet(id=path.stem, path=str(path), source=path.name, claims=claims)
-    return _imported(path, mapping)
-
-
-def _first_line(path: Path) -> str:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
-        return stream.readline(4000).rstrip("\r\n")
+    return load_claims(path, format) or _imported(path, mapping)
 
 
 def _imported(path: Path, mapping: Path | None) -> ClaimSet:

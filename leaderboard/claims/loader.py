@@ -224,10 +224,26 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         raise ValueError(f"{path.name} cannot be read: {error}") from None
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def load_claims(path: Path, format: str) -> ClaimSet | None:
+    """The claims of a file in the claims layout, or with one claim per row; None for a file of tables."""
+    if format == "yaml":
+        return load_yaml(path)
+    if format != "parquet" and not (format == "csv" and _is_tidy(path)):
+        return None
+    claims = tuple(claims_from_rows(read_rows(path, format), path))
+    return ClaimSet(id=path.stem, path=str(path), source=path.name, claims=claims)
+
+
+def _is_tidy(path: Path) -> bool:
+    """Whether a CSV file holds one claim per row, with a column `printed`, by its first line."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+        return "printed" in [name.strip().strip('"').lower() for name in stream.readline(4000).split(",")]
+
+
+def read_rows(path: Path, format: str) -> list[dict[str, Any]]:
     """Rows of a tidy CSV or Parquet file of claims."""
     try:
-        if path.suffix.lower() == ".csv":
+        if format == "csv":
             return list(read_csv(path))
         import pyarrow.parquet
 

@@ -33,6 +33,12 @@ def phrases(kind: str, name: str | None = None) -> tuple[tuple[str, re.Pattern[s
     return tuple((said, re.compile(text)) for of, said, text in _lines() if of == kind and name in (None, said))
 
 
+@lru_cache(maxsize=64)
+def words(name: str) -> frozenset[str]:
+    """The single words of a list, lower case."""
+    return frozenset(word for kind, of, text in _lines() if (kind, of) == ("words", name) for word in text.split())
+
+
 def found(kind: str, text: str, name: str | None = None) -> list[tuple[str, re.Match[str]]]:
     """Every place of a plain text where a phrase of the kind stands, with its name."""
     return [(said, match) for said, pattern in phrases(kind, name) for match in pattern.finditer(text)]

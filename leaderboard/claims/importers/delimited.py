@@ -6,7 +6,7 @@ import csv
 import io
 
 from benchmark.errors import DataError
-from leaderboard.claims.importers.bounds import MAX_CELL_CHARACTERS, MAX_COLUMNS, MAX_ROWS
+from leaderboard.claims.importers.bounds import MAX_CELL_CHARACTERS
 from leaderboard.claims.importers.grid import Cell, SourceTable, cell_of
 from leaderboard.claims.importers.mapping import Mapping
 
@@ -14,7 +14,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _SNIFFED_LINES = 20
 
 
-def read_delimited(text: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
+def read(text: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
     """The one table of a delimited file. Lines that start with `#` before the header are its caption."""
     lines = text.split("\n")
     comments = 0
@@ -38,10 +38,6 @@ def _rows(text: str, path: str, offset: int) -> list[list[Cell]]:
             values = next(reader, None)
             if values is None:
                 return rows
-            if len(rows) > MAX_ROWS or len(values) > MAX_COLUMNS:
-                raise DataError(
-                    f"{path}:{line}: expected at most {MAX_ROWS} rows and {MAX_COLUMNS} columns; split the file"
-                )
             if values:
                 rows.append([cell_of(value, line, column) for column, value in enumerate(values, start=1)])
     except csv.Error as error:

@@ -17,8 +17,8 @@ from leaderboard.checks.difference import MODES, Mode, taken
 from leaderboard.checks.numbers import parse
 from leaderboard.claims.importers.captions import baseline_named, is_baseline, rule_in
 from leaderboard.claims.importers.drafts import Draft, Spot
+from leaderboard.claims.importers.grammar import Number
 from leaderboard.claims.importers.mapping import TableMapping
-from leaderboard.claims.importers.reading import Number
 from leaderboard.claims.importers.result import Unread
 from leaderboard.claims.model import Delta
 from leaderboard.lexicon import read

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
-from benchmark.errors import DataError, UsageError
-from leaderboard.claims.formats import FORMATS, SUFFIXES, is_tidy
+from benchmark.errors import BenchError, DataError, UsageError
+from leaderboard.claims.formats import FORMATS, READERS, SUFFIXES
 from leaderboard.claims.importers import captions
-from leaderboard.claims.importers.bounds import MAX_TABLES, Budget, read_text
-from leaderboard.claims.importers.claimsfile import read_claims
-from leaderboard.claims.importers.delimited import read_delimited
-from leaderboard.claims.importers.grid import SourceTable, expand
-from leaderboard.claims.importers.html import read_html
+from leaderboard.claims.importers.bounds import MAX_CELLS, MAX_TABLES, Budget, read_bytes, read_text
+from leaderboard.claims.importers.grid import expand
 from leaderboard.claims.importers.interpret import read_table
-from leaderboard.claims.importers.latex import read_latex
 from leaderboard.claims.importers.mapping import Mapping, load_mapping
-from leaderboard.claims.importers.markdown import read_markdown
-from leaderboard.claims.importers.result import ImportResult, Place, TableSummary, Unread
+from leaderboard.claims.importers.result import ImportResult, Place, TableSummary
 from leaderboard.claims.importers.sentences import comparing_sentences
-from leaderboard.claims.model import Claim
-
-Tables = tuple[list[SourceTable], list[str]]
-_READERS: dict[str, Callable[[str, str, Mapping], Tables]] = {
-    "latex": read_latex,
-    "markdown": read_markdown,
-    "html": read_html,
-    "csv": read_delimited,
-}
+from leaderboard.claims.loader import load_claims
 
 
 def import_file(
@@ -48,36 +36,30 @@ def import_file(
     rules = (
         mapping if isinstance(mapping, Mapping) else load_mapping(Path(mapping)) if mapping is not None else Mapping()
     )
-    if chosen in ("yaml", "parquet"):
-        return _claims_layout(path, chosen)
-    text = read_text(path)
-    if chosen == "csv" and is_tidy(text[:4000].partition("\n")[0]):
-        return _claims_layout(path, chosen)
-    return import_text(text, chosen, str(path), rules)
+    read_bytes(path)
+    stated = _stated(path, chosen)
+    return import_text(read_text(path), chosen, str(path), rules) if stated is None else stated
 
 
 def import_text(text: str, format: str, source: str = "<text>", mapping: Mapping | None = None) -> ImportResult:
     """The same for text already in memory; `format` is latex, markdown, html or csv."""
     rules = mapping or Mapping()
-    sources, notes = _READERS[format](text, source, rules)
+    reader = import_module(f"leaderboard.claims.importers.{READERS[format]}")
+    sources, notes = reader.read(text, source, rules)
     if len(sources) > MAX_TABLES:
-        raise DataError(f"{source}: expected at most {MAX_TABLES} tables in one file, found {len(sources)}; split it")
+        raise DataError(f"{source}: expected at most {MAX_TABLES} tables in one file, found more; split it")
     budget = Budget(source)
-    claims: list[Claim] = []
-    places: list[Place] = []
-    unread: list[Unread] = []
-    tables: list[TableSummary] = []
-    for number, table in enumerate(sources, start=1):
-        grid = expand(table, budget)
-        reading = read_table(grid, rules.entry(grid, number))
-        claims += reading.claims
-        places += reading.places
-        unread += reading.unread
-        tables.append(reading.summary)
+    grids = [expand(table, budget) for table in sources]
+    found = [read_table(grid, rules.entry(grid, number)) for number, grid in enumerate(grids, start=1)]
+    claims = [claim for reading in found for claim in reading.claims]
     if captions.bolds_the_own(text):
         claims = [claim.model_copy(update={"bold": None}) for claim in claims]
     said = tuple(comparing_sentences(text)) if claims and format != "csv" else ()
-    return ImportResult(source, format, tuple(claims), tuple(places), tuple(unread), tuple(tables), tuple(notes), said)
+    return ImportResult(
+        source, format, tuple(claims), tuple(place for reading in found for place in reading.places),
+        tuple(item for reading in found for item in reading.unread), tuple(reading.summary for reading in found),
+        tuple(notes), said,
+    )  # fmt: skip
 
 
 def format_of(path: Path, format: str | None = None) -> str:
@@ -96,5 +78,22 @@ def format_of(path: Path, format: str | None = None) -> str:
     return known
 
 
-def _claims_layout(path: Path, format: str) -> ImportResult:
-    return read_claims(path, format)
+def _stated(path: Path, format: str) -> ImportResult | None:
+    """The claims of a file that already holds claims; None for one of tables."""
+    try:
+        stated = load_claims(path, format)
+    except BenchError:
+        raise
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise DataError(f"{path}: expected a claims file: {type(error).__name__}: {str(error)[:300]}") from error
+    if stated is None:
+        return None
+    claims = stated.claims
+    if len(claims) > MAX_CELLS:
+        raise DataError(f"{path}: expected at most {MAX_CELLS} claims in one file, found {len(claims)}; split the file")
+    printed = Counter((claim.where.table, bool(claim.printed)) for claim in claims)
+    tables = [
+        TableSummary(name, 0, "", "", 0, 0, printed[name, True], printed[name, False], "stated by the file", False)
+        for name in dict.fromkeys(claim.where.table for claim in claims)
+    ]
+    return ImportResult(str(path), format, claims, tuple(Place(0, 0) for _ in claims), (), tuple(tables))

@@ -3,13 +3,52 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from leaderboard.claims.importers.grid import Style
 from leaderboard.claims.importers.lexer import Token, show
-from leaderboard.claims.importers.reading import Number, Reading
 
 Brackets = Literal["spread", "delta", "ignore"]
+
+
+@dataclass(slots=True)
+class Number:
+    """One printed number and what is attached to it; `printed` is empty for the missing part of `7.621 / --`."""
+
+    printed: str
+    style: Style
+    percent: bool = False
+    suffix: str = ""
+    """Unit letters directly behind the number: M, G, ms ..."""
+    spread: str | None = None
+    delta: str | None = None
+    delta_percent: bool = False
+    more: tuple[tuple[str, bool], ...] = ()
+    """Further differences in the same bracket, `(+3.65, +12.74%)`, each with whether it is in percent."""
+    interval: tuple[str, str] | None = None
+    """The two ends of a range in brackets, `[2950, 3502]`."""
+    marks: str = ""
+    n: int | None = None
+    """Runs behind the number, printed as `(n=5)`."""
+    finite: bool = True
+    """False for `NaN`, `∞`, `diverged` and their like."""
+
+    @property
+    def has_value(self) -> bool:
+        """Whether `printed` is a finite number."""
+        return self.finite and bool(self.printed)
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one cell says. `problem` is the reason when the cell, or `problem_text` of it, was not understood."""
+
+    numbers: list[Number] = field(default_factory=list)
+    missing: bool = False
+    problem: str = ""
+    problem_text: str = ""
 
 
 class _UnreadableError(Exception):
@@ -71,10 +110,8 @@ class Parser:
             sign = "+" if self.tokens[self.at].text == "+" else "-"
             self.at += 1
         factor = self._take("times")
-        token = self._take("number")
-        if token is None:
-            raise _UnreadableError("not a number")
-        number = Number(sign + self._digits(token), token.style, marks=marks, suffix="×" if factor else "")
+        style = self.tokens[self.at].style if self.at < len(self.tokens) else Style()
+        number = Number(sign + self._number("not a number"), style, marks=marks, suffix="×" if factor else "")
         self._attachments(number)
         return number
 
@@ -90,19 +127,24 @@ class Parser:
         self.at += ahead
         return True
 
+    def _number(self, reason: str) -> str:
+        """The digits of the number that must stand here; the reason when none does."""
+        token = self._take("number")
+        if token is None:
+            raise _UnreadableError(reason)
+        return self._digits(token)
+
     def _digits(self, token: Token) -> str:
         digits = re.sub(r"[,\u2009\u202f\u00a0]", "", token.text)
-        if self._peek() == "exponent" and not self.tokens[self.at].spaced:
-            return self._scientific(digits, self._take("exponent"))
-        if self._peek() == "exponent" and "10" in self.tokens[self.at].text:
-            return self._scientific(digits, self._take("exponent"))
+        if self._peek() == "exponent" and (not self.tokens[self.at].spaced or "10" in self._peek_text()):
+            return self._scientific(digits)
         return digits
 
-    def _scientific(self, digits: str, exponent: Token | None) -> str:
+    def _scientific(self, digits: str) -> str:
         """Plain decimals with the same last printed place, `4.5e-5` → `0.000045`."""
-        text = exponent.text if exponent else ""
-        is_letter = text.lower().startswith("e")
-        power = int(text[1:].replace("−", "-")) if is_letter else self._power()
+        text = self._peek_text()
+        self.at += 1
+        power = int(text[1:].replace("−", "-")) if text[:1] in "eE" else self._power()
         places = len(digits.partition(".")[2]) - power
         if places < 0:
             raise _UnreadableError(f"the last printed digit stands for 10^{-places}, which a plain decimal cannot say")
@@ -146,12 +188,10 @@ class Parser:
 
     def _spread(self, number: Number) -> None:
         self.at += 1
-        token = self._take("number")
-        if token is None:
-            raise _UnreadableError("± without a number behind it")
+        spread = self._number("± without a number behind it")
         if number.spread is not None:
             raise _UnreadableError("two spreads behind one number")
-        number.spread = self._digits(token)
+        number.spread = spread
         if self._take("percent"):
             number.percent = True
 
@@ -184,10 +224,7 @@ class Parser:
             if not (sign and mark.kind == "sign"):
                 sign = "+" if mark.kind == "up" or mark.text == "+" else "-"
             self.at += 1
-        token = self._take("number")
-        if token is None:
-            raise _UnreadableError("a sign or an arrow without a number")
-        digits = self._digits(token)
+        digits = self._number("a sign or an arrow without a number")
         if self._take("percent"):
             number.delta_percent = True
         if self._peek() in ("up", "down") and not sign:
@@ -204,10 +241,7 @@ class Parser:
         """`, +12.74%` behind a difference in the same bracket."""
         sign = self.tokens[self.at]
         self.at += 1
-        token = self._take("number")
-        if token is None:
-            raise _UnreadableError("a sign or an arrow without a number")
-        digits = self._digits(token)
+        digits = self._number("a sign or an arrow without a number")
         minus = sign.kind == "down" or (sign.kind == "sign" and sign.text != "+")
         number.more += ((f"{'-' if minus else '+'}{digits}", self._take("percent") is not None),)
 

@@ -32,7 +32,7 @@ def parse(source: str) -> Any:
     return root
 
 
-def read_html(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
+def read(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
     """Tables in the order of the source; a nested table's text belongs to the cell around it."""
     root, place = parse(source), _Place(source)
     found: list[SourceTable] = []

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from leaderboard.claims.importers.bounds import MAX_CELL_CHARACTERS
 from leaderboard.claims.importers.grid import Cell, Piece, SourceTable, cell_of
-from leaderboard.claims.importers.html import parse, pieces_of, read_html
+from leaderboard.claims.importers.html import parse, pieces_of
+from leaderboard.claims.importers.html import read as read_html
 from leaderboard.claims.importers.mapping import Mapping
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def inline(text: str) -> tuple[Piece, ...]:
     return () if root is None else tuple(pieces_of(root))
 
 
-def read_markdown(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
+def read(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
     """Pipe tables and HTML tables in the order of the source."""
     lines = source.split("\n")
     found = list(_pipe_tables(source, lines))

@@ -7,48 +7,11 @@ from dataclasses import dataclass, replace
 
 from leaderboard.claims.model import Direction
 from leaderboard.lexicon import Meaning, default, read
+from leaderboard.lexicon.phrases import words
 
 _TOKEN = re.compile(r"[()\[\]{},;/|&%]|:(?!\d)|[↑⬆⇑▲↓⬇⇓▼]+|[^\s()\[\]{},;/|&%:↑⬆⇑▲↓⬇⇓▼]+(?::\d[^\s()\[\]{},;/|&%:]*)*")
 _STOPS = frozenset("()[]{},;:/|&") | {"."}
 _UP, _DOWN = "↑⬆⇑▲", "↓⬇⇓▼"
-_ABBREVIATED = frozenset({
-    "acc", "avg", "vs", "fig", "tab", "sec", "al", "i.e", "e.g", "w.r.t", "resp", "approx", "cf", "std", "err", "perp",
-    "prec", "rec",
-})  # fmt: skip
-"""Words whose final dot ends no sentence."""
-_ADORNS = frozenset({
-    "the", "our", "a", "an", "their", "its", "all", "mean", "average", "averaged", "avg", "median", "best", "final",
-    "last", "overall", "standard", "robust", "clean", "adversarial", "natural", "zero-shot", "few-shot", "linear",
-    "fine-tuned", "downstream", "main", "in", "terms", "of", "report", "reports", "reported", "metric",
-    "metrics", "is", "are", "we", "show", "shows", "showing", "normalized", "normalised", "per-class", "classification",
-    "and", "or", "measured", "episodic", "held-out", "corpus", "detokenized", "relative", "macro", "micro",
-    "%", "±", "top", "both", "as", "using", "probing", "probe", "macro-averaged", "quality",
-    "performance", "on", "mean±std", "human-normalized", "segmentation", "detection",
-    "recognition", "retrieval", "generation", "translation", "box", "mask", "token-level", "sentence-level",
-})  # fmt: skip
-"""Words that may stand between the start of a clause and the metric that it is about."""
-_FOLLOWS = frozenset({
-    "on", "of", "for", "over", "in", "after", "across", "at", "under", "with", "by", "averaged", "when", "and", "or",
-    "per", "from", "vs", "versus", "comparison", "comparisons", "results", "values", "value", "is", "are", "±",
-    "obtained", "achieved", "as", "to", "between", "using", "where", "we", "mean", "computed", "measured", "reported",
-    "score", "scores", "against", "without", "within", "during", "evaluated", "w/o",
-    "the", "metric", "metrics", "performance", "compared", "–", "—", "-", "(%", "than", "relative", "among",
-})  # fmt: skip
-"""Words that may stand behind the metric that was measured."""
-_OTHERWISE = frozenset({
-    "function", "functions", "term", "terms", "weight", "weights", "trade-off", "trade-offs", "tradeoff", "drop",
-    "drops", "gain", "gains", "improvement", "improvements", "loss", "losses", "reduction", "reductions", "degradation",
-    "curve", "curves", "model", "models", "pre-training", "pretraining", "pre-trained", "pretrained", "encoder",
-    "features", "benchmark", "challenge", "predictor", "optimization", "estimation", "regularization", "head", "decay",
-    "based", "checkpoint", "checkpoints", "increase", "decrease", "change", "changes", "shaping", "modeling", "rates",
-    "difference", "differences", "objective", "budget", "signal", "module", "target", "targets", "learning", "matching",
-})  # fmt: skip
-"""Words behind a metric's name with which it names something else: `loss function`, `accuracy drop`."""
-_NOT_OF = frozenset({
-    "between", "without", "w/o", "via", "optimizing", "minimizing", "maximizing", "by", "selected", "trained", "same",
-    "matched", "equal", "no", "vs", "versus", "based", "given", "lower", "higher", "better", "contrastive", "auxiliary",
-})  # fmt: skip
-"""Words before a metric's name with which it was not what the table measures: `selected by validation loss`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +129,11 @@ def _tokens(caption: str) -> list[str]:
     tokens: list[str] = []
     for piece, after in zip(pieces, [*pieces[1:], "A"], strict=False):
         bare = piece.rstrip(".")
-        ends = bare != piece and bare.lower() not in _ABBREVIATED and (after[:1].isupper() or not after[:1].isalnum())
+        ends = (
+            bare != piece
+            and bare.lower() not in words("abbreviation")
+            and (after[:1].isupper() or not after[:1].isalnum())
+        )
         tokens += [bare, "."] if ends and bare else [piece]
     return tokens
 
@@ -200,12 +167,12 @@ def _mention(tokens: list[str], start: int, end: int, metric: Meaning) -> Mentio
     before = tokens[start - 1].lower() if start else "."
     direction, behind = _attached(tokens, end)
     after = tokens[behind].lower() if behind < len(tokens) else "."
-    if after in _OTHERWISE or (before in _NOT_OF and behind == end):
+    if after in words("otherwise") or (before in words("notof") and behind == end):
         return None
     if after == "/" and _metric_at(tokens, behind + 1)[1] is None:
         return None
     leads = _leads(tokens, start) and not (metric.is_plain and tokens[start - 1 : start] == ["("] and after == ")")
-    told = behind > end or after in _FOLLOWS or after in _STOPS
+    told = behind > end or after in words("follows") or after in _STOPS
     qualifiers = [
         word for word in tokens[max(0, start - 2) : start] if read(word).split or word.lower() in {"best", "final"}
     ]
@@ -220,7 +187,7 @@ def _leads(tokens: list[str], start: int) -> bool:
     at = start - 1
     while at >= 0 and tokens[at] not in _STOPS:
         word = tokens[at].lower()
-        if not (word in _ADORNS or read(word).split or default().is_dataset(word) or word[0].isdigit()):
+        if not (word in words("adorns") or read(word).split or default().is_dataset(word) or word[0].isdigit()):
             return False
         at -= 1
     return True

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from leaderboard.claims.importers.grammar import Brackets, Parser
+from leaderboard.claims.importers.grammar import Brackets, Number, Parser, Reading
 from leaderboard.claims.importers.grid import Cell
 from leaderboard.claims.importers.lexer import tokens_of
-from leaderboard.claims.importers.reading import Number, Reading
 
 __all__ = ["MISSING", "Brackets", "Number", "Reading", "is_failure", "read_cell"]
 

@@ -10,9 +10,8 @@ from leaderboard.claims.importers.grid import Cell, SourceTable
 from leaderboard.claims.importers.latex.cells import CellReader
 from leaderboard.claims.importers.latex.commands import FLOATS, RULES, TABLES
 from leaderboard.claims.importers.latex.macros import Expander, collect
-from leaderboard.claims.importers.latex.tokens import Token, argument, option, plain, skip_space, tokenize
+from leaderboard.claims.importers.latex.tokens import Positions, Token, argument, option, plain, skip_space, tokenize
 from leaderboard.claims.importers.mapping import Mapping
-from leaderboard.claims.importers.positions import Positions
 
 _SUBFLOATS = {"subtable", "subfigure"}
 MAX_CAPTIONS = 8
@@ -35,7 +34,7 @@ class _Environment:
     labels: list[str] = field(default_factory=list)
 
 
-def read_latex(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
+def read(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
     """Tables in the order of the source, and notes on what was left out (files that \\input would add)."""
     tokens = tokenize(source, path)
     expander = Expander(collect(tokens), path)

@@ -22,6 +22,17 @@ class Token(NamedTuple):
     offset: int
 
 
+class Positions:
+    """Offsets to line and column, both from 1."""
+
+    def __init__(self, source: str) -> None:
+        self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
+
+    def at(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+
 _SCANNER = re.compile(
     r"""(?P<comment>%[^\n]*(?:\n[ \t]*)?)
        |(?P<newline>\\\\|\\tabularnewline(?![a-zA-Z]))
