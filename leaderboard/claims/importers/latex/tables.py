@@ -14,24 +14,47 @@ from leaderboard.claims.importers.latex.tokens import Positions, Token, argument
 from leaderboard.claims.importers.mapping import Mapping
 
 _SUBFLOATS = {"subtable", "subfigure"}
+_NUMBERED = {"table", "wraptable", "sidewaystable", "SCtable", "margintable"}
+_DEEPEST = 64
+"""Environments around one that are looked at; a table deeper than that is not read."""
 MAX_CAPTIONS = 8
 _LONG_MARKS = ("\\endfirsthead", "\\endhead", "\\endfoot", "\\endlastfoot")
 
 
-@dataclass
+@dataclass(eq=False)
 class _Environment:
     name: str
+    """Without its star."""
+    starred: bool
     start: int
     """Index of the first token behind \\begin{name}."""
+    offset: int
+    above: tuple[_Environment, ...] = ()
+    """The environments around it, the inner ones first."""
     end: int = -1
     """Index of its \\end."""
-    parent: int = -1
-    offset: int = 0
     captions: list[list[Token]] = field(default_factory=list)
     """Captions that are numbered as tables are."""
     parts: list[list[Token]] = field(default_factory=list)
     """Captions of parts, by \\subcaption."""
     labels: list[str] = field(default_factory=list)
+
+    @property
+    def floats(self) -> list[_Environment]:
+        """The table itself (a longtable has its own caption) and the floats around it, inner ones first."""
+        return [self, *(outer for outer in self.above if outer.name in FLOATS)]
+
+    @property
+    def owner(self) -> _Environment:
+        """The one whose caption numbers the table: the nearest with a caption, else the outermost float."""
+        captioned = (outer for outer in self.floats if outer.captions and outer.name not in _SUBFLOATS)
+        return next(captioned, self.floats[-1])
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is a table that ends, and within no other one."""
+        inside = any(outer.name in TABLES and outer.end > self.start for outer in self.above)
+        return self.name in TABLES and self.end >= 0 and not inside and len(self.above) < _DEEPEST
 
 
 def read(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], list[str]]:
@@ -40,52 +63,37 @@ def read(source: str, path: str, mapping: Mapping) -> tuple[list[SourceTable], l
     expander = Expander(collect(tokens), path)
     positions = Positions(source)
     environments = _environments(tokens)
-    tables: list[SourceTable] = []
-    owners: list[int] = []
-    for index, environment in enumerate(environments):
-        if environment.name.rstrip("*") not in TABLES or _inside_tabular(environments, index) or environment.end < 0:
-            continue
-        if len(tables) > MAX_TABLES:
-            break
-        table = _Reader(expander, positions, mapping, environments).read(tokens, index)
-        if table is not None:
-            tables.append(table)
-            owners.append(_owner(environments, index))
-    _name_tables(tables, owners, environments)
-    return tables, [*_unclosed_notes(environments, positions), *_input_notes(tokens)]
+    found: list[tuple[SourceTable, _Environment]] = []
+    for environment in environments:
+        if environment.is_read and len(found) <= MAX_TABLES:
+            table = _Reader(expander, positions, dict(mapping.macros)).read(tokens, environment)
+            found += [(table, environment.owner)] if table is not None else []
+    _name_tables(found, environments)
+    unclosed = [
+        f"\\begin{{{one.name}{'*' * one.starred}}} in line {positions.at(one.offset)[0]} has no \\end and was not read"
+        for one in environments
+        if one.name in TABLES and one.end < 0
+    ]
+    return [table for table, _ in found], [*unclosed[:50], *_input_notes(tokens)]
 
 
-def _name_tables(tables: list[SourceTable], owners: list[int], environments: list[_Environment]) -> None:
+def _name_tables(found: list[tuple[SourceTable, _Environment]], environments: list[_Environment]) -> None:
     """Name the tables as they will be printed: one number per captioned float, letters for the parts of one.
 
     A float whose rows stand in another file takes its number too. Without any caption the tables are only counted.
     """
-    captioned = [at for at in range(len(environments)) if _takes_number(environments, at, at in owners)]
-    numbers = {owner: number for number, owner in enumerate(captioned or dict.fromkeys(owners), start=1)}
-    parts: Counter[int] = Counter()
-    for table, owner in zip(tables, owners, strict=True):
+    owners = Counter(owner for _, owner in found)
+    captioned = [
+        one for one in environments
+        if one.captions and one.name not in _SUBFLOATS and (one in owners or one.name in _NUMBERED)
+    ]  # fmt: skip
+    numbers = {owner: number for number, owner in enumerate(captioned or owners, start=1)}
+    parts: Counter[_Environment] = Counter()
+    for table, owner in found:
         table.name = f"Table {numbers[owner]}" if owner in numbers else f"unnumbered table in line {table.line}"
-        if owners.count(owner) > 1:
+        if owners[owner] > 1:
             parts[owner] += 1
             table.name += f" ({chr(96 + parts[owner])})" if parts[owner] <= 26 else f" ({parts[owner]})"
-
-
-def _takes_number(environments: list[_Environment], at: int, holds_tabular: bool) -> bool:
-    """Whether an environment has a caption that counts; one without a tabular here must be a float for tables."""
-    environment = environments[at]
-    name = environment.name.rstrip("*")
-    if not environment.captions or name in _SUBFLOATS:
-        return False
-    return holds_tabular or name in ("table", "wraptable", "sidewaystable", "SCtable", "margintable")
-
-
-def _unclosed_notes(environments: list[_Environment], positions: Positions) -> list[str]:
-    """Tables that never end are not read."""
-    return [
-        f"\\begin{{{environment.name}}} in line {positions.at(environment.offset)[0]} has no \\end and was not read"
-        for environment in environments
-        if environment.name.rstrip("*") in TABLES and environment.end < 0
-    ][:50]
 
 
 def _input_notes(tokens: list[Token]) -> list[str]:
@@ -99,25 +107,26 @@ def _input_notes(tokens: list[Token]) -> list[str]:
 
 
 def _environments(tokens: list[Token]) -> list[_Environment]:
-    """All environments with ends, parents, captions and labels. An \\end closes the nearest open one of its name."""
+    """All environments with ends, captions and labels. An \\end closes the nearest open one of its name."""
     found: list[_Environment] = []
-    stack: list[int] = []
+    stack: list[_Environment] = []
     for at, token in enumerate(tokens):
         if token.kind != "command":
             continue
-        if token.text == "\\begin":
+        if token.text in ("\\begin", "\\end"):
             name, behind = _name(tokens, at + 1)
-            found.append(_Environment(name, behind, parent=stack[-1] if stack else -1, offset=token.offset))
-            stack.append(len(found) - 1)
-        elif token.text == "\\end":
-            name, _ = _name(tokens, at + 1)
+            bare, starred = name.rstrip("*"), name.endswith("*")
+            if token.text == "\\begin":
+                found.append(_Environment(bare, starred, behind, token.offset, tuple(stack[: -_DEEPEST - 1 : -1])))
+                stack.append(found[-1])
+                continue
             for depth in range(len(stack) - 1, max(-1, len(stack) - 30), -1):
-                if found[stack[depth]].name == name:
-                    found[stack[depth]].end = at
+                if (stack[depth].name, stack[depth].starred) == (bare, starred):
+                    stack[depth].end = at
                     del stack[depth:]
                     break
         elif token.text in ("\\caption", "\\captionof", "\\tablecaption", "\\subcaption", "\\label") and stack:
-            _attach(tokens, at, found[stack[-1]])
+            _attach(tokens, at, stack[-1])
     return found
 
 
@@ -143,88 +152,37 @@ def _attach(tokens: list[Token], at: int, environment: _Environment) -> None:
         behind = argument(window, behind)[1]
     _, behind = option(window, behind)
     content, _ = argument(window, behind)
-    if is_label:
-        environment.labels.append(plain(content)[:200])
-    else:
-        labels = [index for index, token in enumerate(content) if token.kind == "command" and token.text == "\\label"]
-        for index in labels:
-            environment.labels.append(plain(argument(list(content[index + 1 :]), 0)[0])[:200])
+    if not is_label:
         captions.append(content)
-
-
-def _inside_tabular(environments: list[_Environment], index: int) -> bool:
-    parent = environments[index].parent
-    for _ in range(64):
-        if parent < 0:
-            return False
-        if environments[parent].name.rstrip("*") in TABLES and environments[parent].end > environments[index].start:
-            return True
-        parent = environments[parent].parent
-    return True
-
-
-def _around(environments: list[_Environment], index: int) -> list[int]:
-    """The table itself (a longtable has its own caption) and the floats around it, inner ones first."""
-    found: list[int] = []
-    at = index
-    for _ in range(64):
-        environment = environments[at]
-        if environment.name.rstrip("*") in FLOATS or at == index:
-            found.append(at)
-        at = environment.parent
-        if at < 0:
-            break
-    return found
-
-
-def _owner(environments: list[_Environment], index: int) -> int:
-    """The environment whose caption numbers the table: the nearest one with a caption, else the outermost float."""
-    around = _around(environments, index)
-    captioned = [
-        at for at in around if environments[at].captions and environments[at].name.rstrip("*") not in _SUBFLOATS
-    ]
-    floats = [at for at in around if environments[at].name.rstrip("*") in FLOATS]
-    return captioned[0] if captioned else floats[-1] if floats else index
+    inner = [index for index, token in enumerate(content) if token.kind == "command" and token.text == "\\label"]
+    labels = [content] if is_label else [argument(list(content[index + 1 :]), 0)[0] for index in inner]
+    environment.labels += [plain(label)[:200] for label in labels]
 
 
 class _Reader:
     """Reads one tabular."""
 
-    def __init__(
-        self, expander: Expander, positions: Positions, mapping: Mapping, environments: list[_Environment]
-    ) -> None:
-        self._expander = expander
-        self._positions = positions
-        self._macros: dict[str, str] = dict(mapping.macros)
-        self._environments = environments
+    def __init__(self, expander: Expander, positions: Positions, macros: dict[str, str]) -> None:
+        self._expander, self._positions, self._macros = expander, positions, macros
         self._unknown: dict[str, None] = {}
 
-    def read(self, tokens: list[Token], index: int) -> SourceTable | None:
-        environment = self._environments[index]
+    def read(self, tokens: list[Token], environment: _Environment) -> SourceTable | None:
         body = list(tokens[environment.start : environment.end])
-        at = _skip_specification(body, environment.name)
+        at = _skip_specification(body, environment)
         line, _ = self._positions.at(tokens[max(0, environment.start - 1)].offset)
         content, open_braces = _without_unclosed(self._expander.expand(body[at:]))
         rows, header = self._rows(content)
         if not rows:
             return None
-        caption, label = self._names(index)
         notes = [
             f"{command} is not defined in this file; its arguments were read as plain text" for command in self._unknown
         ]
         lines = dict.fromkeys(self._positions.at(offset)[0] for offset in open_braces)
         notes += [f"line {at}: a brace that is never closed was left out" for at in lines]
+        captions = [text for outer in reversed(environment.floats) for text in (*outer.captions, *outer.parts)]
+        caption = " ".join(" ".join(map(self._plain, captions)).split())[:2000]
+        label = next((label for outer in environment.floats for label in outer.labels), "")
         return SourceTable(rows, "", line, header, caption, label, True, notes[:20])
-
-    def _names(self, index: int) -> tuple[str, str]:
-        """Caption and label: those of the floats around the table, outer ones first."""
-        captions: list[str] = []
-        labels: list[str] = []
-        for at in _around(self._environments, index):
-            environment = self._environments[at]
-            captions = [self._plain(text) for text in (*environment.captions, *environment.parts)] + captions
-            labels += environment.labels
-        return " ".join(" ".join(captions).split())[:2000], labels[0] if labels else ""
 
     def _plain(self, tokens: list[Token]) -> str:
         return CellReader(self._macros).read(self._expander.expand(list(tokens)), 0, 0).text
@@ -285,12 +243,11 @@ def _without_unclosed(tokens: list[Token]) -> tuple[list[Token], list[int]]:
     return kept, [tokens[at].offset for at in opened]
 
 
-def _skip_specification(tokens: list[Token], name: str) -> int:
+def _skip_specification(tokens: list[Token], environment: _Environment) -> int:
     """Index behind the arguments of \\begin{tabular}: position, width, columns."""
-    bare = name.rstrip("*")
-    before = TABLES[bare] + (name.endswith("*") and bare in ("tabular", "NiceTabular"))
-    at = 0
-    if bare in ("tabu", "longtabu"):
+    name, at = environment.name, 0
+    before = TABLES[name] + (environment.starred and name in ("tabular", "NiceTabular"))
+    if name in ("tabu", "longtabu"):
         while at < len(tokens) and tokens[at].kind in ("text", "space", "command"):
             at += 1
     for _ in range(before):
