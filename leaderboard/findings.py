@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from benchmark.parameters import Metric
 from leaderboard.axes import arm
 from leaderboard.compare import Line, Report, Terms, Verdict, compare_with_baseline
 from leaderboard.reading import load_grid
@@ -35,6 +37,12 @@ SHORT = {
     "not ranked": "different from",
 }
 """The same before a list of others."""
+RECORDED = {
+    "drift.attention": "Drift of attention since the start, E‖P_t − P_0‖_F / ‖P_0‖_F",
+    "retention.mass": "Attention on the pattern at the end",
+    "retention.retention": "Retention at the end",
+}
+"""What probes record that is compared here → its title."""
 TURNED: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 """A verdict seen from the other side."""
 
@@ -53,23 +61,50 @@ def section(store: Store, experiment: LoadedExperiment, margin: float | None, fi
     lines += ["", f"{completeness(grid_board)} Data {grid_board.digest}", ""]
     if spec.claims and any(arm(name)[1] for name in (*grid.initializers, *(task.name for task in grid.tasks))):
         return [*lines, search.markdown(find(store, experiment, first))]
-    reports = [report for report in questions(grid, margin) if report.lines]
+    reports, moved = questions(grid, Terms(margin=margin)), drifts(store, grid)
     if not reports:
         return [*lines, "Nothing can be compared yet.", ""]
     absent = unmeasured(grid)
     told = [*in_short(reports), *([f"* Not measured: {absent}."] if absent else []), "", "In full:", ""]
-    return [*lines, *told, *(f"* {one}" for report in reports for one in answers(report)), ""]
+    return [*lines, *told, *(f"* {one}" for report in [*reports, *moved] for one in answers(report)), ""]
 
 
-def questions(grid: Grid, margin: float | None) -> list[Report]:
-    """The experiment's comparisons, or every initialiser with the baseline, on each task's primary metric."""
+def questions(grid: Grid, terms: Terms) -> list[Report]:
+    """The experiment's comparisons, or every initialiser with the baseline; those with something to compare."""
     asked = grid.questions or dict.fromkeys(grid.initializers[1:], (grid.initializers[0],))
     return [
         report
         for first, against in asked.items()
         for second in matching(grid.initializers, against)
-        for report in compare_with_baseline(grid, [first], second, Terms(margin=margin))
+        for report in compare_with_baseline(grid, [first], second, terms)
+        if report.lines
     ]
+
+
+def drifts(store: Store, grid: Grid) -> list[Report]:
+    """The same questions about the attention at the end of training, where probes have recorded it."""
+    query = (
+        "select cell_id, probe || '.' || metric, arg_max(value, step) from probes where layer is null and head is null "
+        "and cell_id in (select unnest(?)) group by all"
+    )
+    con = store.connect()
+    try:
+        rows = con.execute(query, [[r.cell_id for group in grid.groups.values() for r in group.seeds]]).fetchall()
+    finally:
+        con.close()
+    recorded: dict[str, dict[str, float]] = {}
+    for cell, name, value in rows:
+        if name in RECORDED:
+            recorded.setdefault(cell, {})[name] = value
+    if not recorded:
+        return []
+    groups = {
+        key: replace(group, seeds=tuple(replace(r, finals=recorded.get(r.cell_id, {})) for r in group.seeds))
+        for key, group in grid.groups.items()
+    }
+    metrics = tuple(Metric(name=name, title=title, direction="none") for name, title in RECORDED.items())
+    tasks = tuple(replace(task, metrics=metrics) for task in grid.tasks)
+    return questions(replace(grid, groups=groups, tasks=tasks), Terms(metrics=tuple(RECORDED)))
 
 
 def in_short(reports: Sequence[Report]) -> list[str]:

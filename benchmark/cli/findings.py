@@ -30,6 +30,10 @@ verdict by a t-test over seeds (Holm within each question), and on how many sing
     "--margin", type=click.FloatRange(min=0, min_open=True), metavar="X",
     help="Differences below X do not matter, in the metric's unit; without it nothing is called practically equal.",
 )  # fmt: skip
+@click.option(
+    "--first", type=click.IntRange(min=1), default=3, show_default=True, metavar="N",
+    help="Seeds of the first round, of a search over readings (see `bench readings`).",
+)  # fmt: skip
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File to write, or to check.")
 @click.option("--check", is_flag=True, help="Write nothing: exit 4 when --output is not what would be written.")
 @seeds_option()
@@ -39,6 +43,7 @@ verdict by a t-test over seeds (Holm within each question), and on how many sing
 def command(
     specs: tuple[str, ...],
     margin: float | None,
+    first: int,
     output: Path | None,
     check: bool,
     seeds: tuple[int, ...] | None,
@@ -52,12 +57,12 @@ def command(
 
     experiments = [load_experiment(spec, profile=profile, seeds=seeds, plugins=plugin) for spec in specs]
     words = ["bench findings", *(one.name for one in experiments), *(["--profile", profile] if profile else [])]
-    words += ["--margin", f"{margin:g}"] if margin else []
+    words += [*(["--margin", f"{margin:g}"] if margin else []), *(["--first", str(first)] if first != 3 else [])]
     unless = f"Practically equal: within ±{margin:g} by two one-sided tests." if margin else ""
     text = (
         TITLE.format(command=" ".join(words), margin=unless).rstrip()
         + "\n\n"
-        + page(open_store(store), experiments, margin)
+        + page(open_store(store), experiments, margin, first)
     )
     if check:
         if output is None:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from benchmark.cli.shell import load_verb
 from leaderboard import findings
 from leaderboard.aggregate import PlannedCell, SeedResult, TaskFacts, build_grid
+from leaderboard.compare import Terms
 from tests.leaderboard.conftest import ACCURACY
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -33,7 +34,7 @@ def reports(questions=None):
     }
     facts = [TaskFacts("t", (ACCURACY,))]
     grid = build_grid(cells, stored, facts, experiment="e", profile="compact", questions=questions)
-    return grid, findings.questions(grid, margin=1.0)
+    return grid, findings.questions(grid, Terms(margin=1.0))
 
 
 def test_each_verdict_is_a_sentence_with_its_interval_and_what_single_seeds_say():
