@@ -8,16 +8,15 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from benchmark.parameters import Parameters
 from leaderboard.claims.cells import Cell, parse_cell
-from leaderboard.claims.model import Claim, Delta, Scope, Spread, Where
+from leaderboard.claims.model import Claim, Delta, Record, Scope, Spread, Where
 
 ScopeField = Literal["task", "metric", "method", "split", "model", "budget", "subset", "setting", "aggregation"]
 Axis = Literal[ScopeField, "none"]
 """What the headings of an axis name: a field of the scope, or nothing."""
 
 
-class Table(Parameters):
+class Table(Record):
     """Rows × columns of printed numbers. `shared`, then the row's, then the column's settings make each claim."""
 
     table: str

@@ -12,11 +12,10 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from benchmark.errors import DataError
-from benchmark.parameters import Parameters
 from benchmark.spec.marks import InvalidSpecError, Mark, Problem
 from benchmark.spec.source import Composer, Node, Scalar, load_source, syntax_problem
 from leaderboard.claims.layout import Table, expand, scope_fields
-from leaderboard.claims.model import Acknowledgement, Aliases, Claim, ClaimSet, Settings, TextClaim
+from leaderboard.claims.model import Acknowledgement, Aliases, Claim, ClaimSet, Record, Settings, TextClaim
 
 BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -29,7 +28,7 @@ class PlacedAcknowledgement(Acknowledgement):
     column: str = ""
 
 
-class Expectation(Parameters):
+class Expectation(Record):
     """What a check is known to say of these numbers; keeps a file of known cases honest."""
 
     check: str
@@ -45,7 +44,7 @@ class Expectation(Parameters):
     """Findings, summed-up ones counted in full."""
 
 
-class ClaimsFile(Parameters):
+class ClaimsFile(Record):
     """A claims file in YAML."""
 
     id: str

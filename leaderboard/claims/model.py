@@ -16,7 +16,11 @@ Direction = Literal["max", "min", "unknown"]
 Rule = Literal["previous", "first", "best", "underlined", "corresponding"]
 
 
-class Scope(Parameters):
+class Record(Parameters, use_attribute_docstrings=False, defer_build=True):
+    """A frozen part of a claim; no schema shows its fields, and to collect their texts would slow every start."""
+
+
+class Scope(Record):
     """What a number is a measurement of. Two numbers may only be compared where every field that is given agrees."""
 
     task: str | None = None
@@ -36,7 +40,7 @@ class Scope(Parameters):
     """`mean`, `best`, `single run`, `ensemble` ..."""
 
 
-class Where(Parameters):
+class Where(Record):
     """Place in the source."""
 
     table: str
@@ -49,7 +53,7 @@ class Where(Parameters):
         return ", ".join(part for part in (self.table, self.row, self.column) if part)
 
 
-class Spread(Parameters):
+class Spread(Record):
     """The number after ±."""
 
     printed: str
@@ -57,7 +61,7 @@ class Spread(Parameters):
     ddof: int | None = None
 
 
-class Delta(Parameters):
+class Delta(Record):
     """A printed difference such as (+2.44), and what it is a difference to."""
 
     printed: str
@@ -79,7 +83,7 @@ class Delta(Parameters):
         return self.inferred or (self.baseline is None and self.task is None)
 
 
-class Acknowledgement(Parameters):
+class Acknowledgement(Record):
     """A finding somebody has looked at; it expires when one of its numbers changes."""
 
     check: str
@@ -88,7 +92,7 @@ class Acknowledgement(Parameters):
     """The number as it was when the finding was acknowledged (for a finding about several numbers: its fingerprint)."""
 
 
-class Claim(Parameters):
+class Claim(Record):
     """One published number."""
 
     printed: str
@@ -141,7 +145,7 @@ class Claim(Parameters):
         return self.deltas if self.delta is None else (self.delta, *self.deltas)
 
 
-class TextClaim(Parameters):
+class TextClaim(Record):
     """A sentence that says something about the numbers."""
 
     text: str
@@ -181,7 +185,7 @@ class Alias(Scope):
         return here and self.table in (None, claim.where.table)
 
 
-class Aliases(Parameters):
+class Aliases(Record):
     """What the harness calls a thing → what the source prints: a name, or several fields of its scope."""
 
     tasks: Mapping[str, str | Alias] = {}
@@ -189,7 +193,7 @@ class Aliases(Parameters):
     metrics: Mapping[str, str | Alias] = {}
 
 
-class Settings(Parameters):
+class Settings(Record):
     """Training settings a source states for some of its tasks; an absent key was not stated."""
 
     where: str
@@ -198,7 +202,7 @@ class Settings(Parameters):
     """Name of the setting → value as printed: `epochs`, `learning rate`, `seed` ..."""
 
 
-class ClaimSet(Parameters):
+class ClaimSet(Record):
     """All numbers and statements taken from one source."""
 
     id: str

@@ -41,12 +41,13 @@ def words(name: str) -> frozenset[str]:
 
 def found(kind: str, text: str, name: str | None = None) -> list[tuple[str, re.Match[str]]]:
     """Every place of a plain text where a phrase of the kind stands, with its name."""
-    return [(said, match) for said, pattern in phrases(kind, name) for match in pattern.finditer(text)]
+    patterns = phrases(kind, name) if text else ()
+    return [(said, match) for said, pattern in patterns for match in pattern.finditer(text)]
 
 
 def says(kind: str, text: str, name: str | None = None) -> bool:
     """Whether a text holds a phrase of the kind."""
-    return any(pattern.search(plain(text)) for _, pattern in phrases(kind, name))
+    return bool(text) and any(pattern.search(plain(text)) for _, pattern in phrases(kind, name))
 
 
 @lru_cache(maxsize=256)

@@ -9,12 +9,11 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from benchmark.parameters import Parameters
 from benchmark.spec.marks import InvalidSpecError, Problem
 from benchmark.spec.source import Node, read_file
 from leaderboard.claims.importers.grid import Grid
 from leaderboard.claims.loader import place
-from leaderboard.claims.model import Direction, Rounding, Scope, SpreadKind
+from leaderboard.claims.model import Direction, Record, Rounding, Scope, SpreadKind
 
 Axis = Literal[
     "method", "task", "metric", "split", "model", "budget", "subset", "setting", "aggregation", "auto", "skip"
@@ -22,7 +21,7 @@ Axis = Literal[
 LatexStyle = Literal["bold", "underline", "italic", "plain", "drop"]
 
 
-class TableMapping(Parameters):
+class TableMapping(Record):
     """What one table's headers mean. Everything is optional; what is left out is inferred."""
 
     match: int | str = "*"
@@ -75,7 +74,7 @@ class TableMapping(Parameters):
         return re.search(self.match, f"{grid.name}\n{grid.caption}"[:4000], re.IGNORECASE) is not None
 
 
-class Mapping(Parameters):
+class Mapping(Record):
     """A mapping file. The first entry that matches a table is used."""
 
     tables: tuple[TableMapping, ...] = ()
