@@ -1,4 +1,4 @@
-"""Biases by relative position: ALiBi, the buckets of T5, and the table of Swin and BEiT."""
+"""Priors by relative position: ALiBi, the buckets of T5, the table of Swin and BEiT, the gate of ConViT."""
 
 from __future__ import annotations
 
@@ -122,3 +122,53 @@ class RelativeBias(Initializer):
         share = torch.log(size.clamp_min(1) / exact) / math.log(self.max_distance / exact)
         far = (exact + (share * (count - exact)).long()).clamp_max(count - 1)
         return side + torch.where(size < exact, size, far)
+
+
+@initializer("convit")
+class ConVit(Initializer):
+    """Gated positional self-attention that starts as a convolution (d'Ascoli et al., arXiv 2103.10697 §3; timm
+    1.0.31:timm/models/convit.py, `local_init`).
+
+    Head h attends to offset Δ_h: v_h = `strength` · (2 Δ_h, −1), so that positions score −`strength` |δ − Δ_h|² but for
+    a constant; g = `gate`; W_V the identity. Offsets are the cells of a ⌈√H⌉ square around the query, as in timm where
+    H is a square; of tokens without a grid the H places around it.
+    """
+
+    strength: float = Field(default=1.0, ge=0)
+    """Locality strength; 1 in timm."""
+    gate: float = 1.0
+    """g of every head: σ(1) = 0.73 of the attention is positional at first."""
+    value_identity: bool = True
+    """Whether W_V of all heads together starts as a rectangular identity."""
+
+    def unsupported(self, task: Task) -> str | None:
+        """The published layers come before CLS is put in, and none is causal."""
+        shape = task.geometry()
+        if shape.extra_tokens:
+            return "positions of a CLS token are not defined"
+        return "attention is causal" if shape.causal else None
+
+    def apply(self, model: torch.nn.Module, context: Context) -> None:
+        """Give every attention a gate."""
+        import torch
+
+        from benchmark.nn.attention import attentions
+        from benchmark.nn.positions import PositionGate
+
+        shape = context.task.geometry()
+        columns = shape.grid[1] if shape.grid else shape.tokens
+        place = torch.arange(shape.tokens)
+        x, y = ((at - at[:, None]).float() for at in (place % columns, place // columns))
+        relations = torch.stack([x, y, x.square() + y.square()], dim=-1)
+        for attention in attentions(model):
+            weight = torch.tensor([[2.0 * dx, 2.0 * dy, -1.0] for dx, dy in offsets(attention.heads, bool(shape.grid))])
+            attention.gate = PositionGate(self.strength * weight, relations, self.gate)
+            if self.value_identity:
+                torch.nn.init.eye_(attention.value.weight)
+
+
+def offsets(heads: int, grid: bool) -> list[tuple[int, int]]:
+    """Δ_h = (columns, rows) of every head."""
+    side = math.ceil(math.sqrt(heads)) if grid else heads
+    centre = (side - 1) // 2 if side % 2 == 0 else side // 2
+    return [(head % side - centre, head // side - (centre if grid else 0)) for head in range(heads)]

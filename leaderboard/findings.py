@@ -12,6 +12,7 @@ from leaderboard.compare import Line, Report, Terms, Verdict, compare_with_basel
 from leaderboard.reading import load_grid
 from leaderboard.render import comparison, search
 from leaderboard.render.words import completeness
+from leaderboard.report import troubles
 from leaderboard.search import find
 from leaderboard.stats import seeds
 from leaderboard.tables import build, matching
@@ -65,7 +66,8 @@ def section(store: Store, experiment: LoadedExperiment, margin: float | None, fi
     if not reports:
         return [*lines, "Nothing can be compared yet.", ""]
     absent = unmeasured(grid)
-    told = [*in_short(reports), *([f"* Not measured: {absent}."] if absent else []), "", "In full:", ""]
+    told = [*in_short(reports), *(f"* {one}." for one in troubles(grid))]
+    told += [*([f"* Not measured: {absent}."] if absent else []), "", "In full:", ""]
     return [*lines, *told, *(f"* {one}" for report in [*reports, *moved] for one in answers(report)), ""]
 
 

@@ -51,6 +51,8 @@ class Attention(nn.Module):
         """(query, key) → (query, key), each (B, H, N, d), before their product: rotations, norms."""
         self.relative: nn.Module | None = None
         """N → bias (H, N, N) beside the prior slot, with parameters of its own."""
+        self.gate: nn.Module | None = None
+        """Attention weights (B, H, N, N) → the same, mixed with others of its own."""
         self.renormalize = renormalize
         future = torch.full((tokens, tokens), -math.inf).triu(1) if causal else None
         self.register_buffer("future", future, persistent=False)
@@ -102,7 +104,8 @@ class Attention(nn.Module):
         if self.prior_mode == "hadamard":
             return self._hadamard(scores, torch.sigmoid(prior))
         bias = functional.logsigmoid(prior) if self.prior_mode == "log_sigmoid" else prior
-        return torch.softmax(scores + bias, dim=-1)
+        weights = torch.softmax(scores + bias, dim=-1)
+        return weights if self.gate is None else cast("torch.Tensor", self.gate(weights))
 
     def bias(self, tokens: int) -> torch.Tensor:
         """What is added to the scores of N tokens, (H, N, N), for looking at: φ(M) (log σ(M) for a Hadamard mask, whose

@@ -100,3 +100,24 @@ class RelativeTable(nn.Module):
     def forward(self, tokens: int) -> Tensor:
         """(H, N, N)."""
         return self.table[:, self.index[:tokens, :tokens]] * self.known[:tokens, :tokens]
+
+
+class PositionGate(nn.Module):
+    """(1 − σ(g)) A + σ(g) softmax(r vᵀ): attention to contents and to positions, with a learned gate g for each head.
+
+    v (H, 3) weighs r_ij = (δ_x, δ_y, |δ|²), (N, N, 3); d'Ascoli et al., arXiv 2103.10697 equation 7.
+    """
+
+    def __init__(self, weight: Tensor, relations: Tensor, gate: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+        self.gate = nn.Parameter(torch.full((len(weight), 1, 1), gate))
+        self.register_buffer("relations", relations, persistent=False)
+        self.relations: Tensor
+
+    def forward(self, weights: Tensor) -> Tensor:
+        """(B, H, N, N) → (B, H, N, N)."""
+        tokens = weights.shape[-1]
+        positional = (self.relations[:tokens, :tokens] @ self.weight.T).permute(2, 0, 1).softmax(dim=-1)
+        share = torch.sigmoid(self.gate)
+        return (1 - share) * weights + share * positional

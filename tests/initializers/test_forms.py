@@ -11,7 +11,7 @@ from benchmark.initializer import Context
 from benchmark.nn.attention import attentions, set_prior_mode
 from benchmark.nn.positions import Rotary
 from initializers.query_key import Conditioned, MupLogits, QueryKeyNorm, Rope
-from initializers.relative import Alibi, RelativeBias, slopes
+from initializers.relative import Alibi, ConVit, RelativeBias, offsets, slopes
 from initializers.residual import Lsuv, Residual, output_std
 from initializers.sparse import SparseMask
 from tasks.boolean import Boolean
@@ -72,6 +72,27 @@ def test_equal_relations_share_a_bias_that_is_trained_and_cls_has_none(kind):
     assert not torch.equal(bias[:, 1, 2], bias[:, 2, 1])
     assert not bias[:, 0].any()
     assert "blocks.0.attention.relative.table" in dict(model.named_parameters())
+
+
+def test_a_convit_head_attends_around_its_offset_and_mixes_with_contents_by_its_gate():
+    of = task()
+    attention = attentions(started(ConVit(strength=2.0, gate=0.5), of))[0]
+    content = torch.full((1, 2, 6, 6), 1 / 6)
+    found = attention.gate(content)[0]
+    share = 1 / (1 + math.exp(-0.5))
+    for head, (offset, _) in enumerate([(0, 0), (1, 0)]):
+        scores = [-2.0 * (j - 2 - offset) ** 2 for j in range(6)]  # of query 2, −strength |δ − Δ|²
+        positional = [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
+        wanted = [(1 - share) / 6 + share * p for p in positional]
+        assert found[head, 2].tolist() == pytest.approx(wanted, rel=1e-5)
+    assert torch.equal(attention.value.weight, torch.eye(8))
+    assert ConVit().unsupported(task(cls_token=True)) == "positions of a CLS token are not defined"
+
+
+def test_convit_offsets_fill_a_square_around_the_query():
+    assert offsets(9, grid=True) == [(x, y) for y in (-1, 0, 1) for x in (-1, 0, 1)]
+    assert offsets(4, grid=True) == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    assert offsets(3, grid=False) == [(-1, 0), (0, 0), (1, 0)]
 
 
 def test_rotated_products_depend_on_the_difference_of_positions_alone():
