@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmark.wording import counted
 from leaderboard.checks.acknowledgements import FILE, acknowledged, read_kept, unmatched
 from leaderboard.checks.finding import Finding, Severity, Tally
 from leaderboard.checks.registry import Check, find, select
@@ -113,14 +114,9 @@ def summary(report: Report) -> str:
     """`Checks: 0 errors, 2 warnings (DB-MIXENV, SINGLE); bench check shows them`."""
     open_ones = [finding for finding in report.findings if finding.acknowledged is None]
     grave = [finding for finding in open_ones if finding.severity is not Severity.INFO]
-    counts = [_counted(report, Severity.ERROR, "error"), _counted(report, Severity.WARNING, "warning")]
+    counts = [counted(report.count(s), str(s)) for s in (Severity.ERROR, Severity.WARNING)]
     ids = ", ".join(dict.fromkeys(finding.check for finding in grave))
     told = f"{', '.join(counts)} ({ids})" if ids else ", ".join(counts)
     notes = report.count(Severity.INFO)
-    more = f", {notes} note{'s' * (notes != 1)}" if notes else ""
+    more = f", {counted(notes, 'note')}" if notes else ""
     return f"Checks: {told}{more}" + ("; bench check shows them" if open_ones else "")
-
-
-def _counted(report: Report, severity: Severity, word: str) -> str:
-    count = report.count(severity)
-    return f"{count} {word}{'s' * (count != 1)}"

@@ -15,8 +15,6 @@ from leaderboard.claims.model import Rounding
 from leaderboard.lexicon import read
 from leaderboard.lexicon.phrases import says
 
-AVERAGE = re.compile(r"(macro |micro |overall )?(avg|ave|average|mean|overall|total)\.?( score| acc(uracy)?)?\.?")
-"""Tasks that are an average over others."""
 POLICIES: tuple[Rounding | None, ...] = (None, "double", "truncated")
 MOST_PAIRWISE = 8
 """Cells of one scope up to which every pair is looked at; beyond, the two farthest apart."""
@@ -78,10 +76,10 @@ def are_apart(evidence: Evidence, a: Number, b: Number) -> bool:
 
 def _parts(evidence: Evidence, number: Number) -> frozenset[str]:
     """What an average is over: the other tasks of its table for the same metric and method; empty for no average."""
-    if not AVERAGE.fullmatch(number.task):
+    if not says("mean-of-tasks", number.task):
         return frozenset()
     row = evidence.like(number, "table", "metric", "method")
-    return frozenset(other.task for other in row if not AVERAGE.fullmatch(other.task))
+    return frozenset(other.task for other in row if not says("mean-of-tasks", other.task))
 
 
 def meet(a: Reported, b: Reported, policy: Rounding | None = None) -> bool:

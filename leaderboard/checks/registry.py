@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from benchmark.errors import UsageError
 from leaderboard.checks import published, stored
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leaderboard.checks.evidence import Evidence
     from leaderboard.checks.stored.evidence import StoreEvidence
 
+T = TypeVar("T")
 Needs = Literal["claims", "store"]
 Function = Callable[["Evidence", Tally], Iterator[Finding]]
 OnStore = Callable[["StoreEvidence", Tally], Iterator[Finding]]
@@ -53,9 +54,8 @@ class Check:
     @property
     def needs(self) -> tuple[Needs, ...]:
         """What it looks at."""
-        claims: tuple[Needs, ...] = ("claims",) if self.on_claims else ()
-        store: tuple[Needs, ...] = ("store",) if self.on_store else ()
-        return claims + store
+        found: dict[Needs, Any] = {"claims": self.on_claims, "store": self.on_store}
+        return tuple(name for name, function in found.items() if function)
 
 
 SECTIONS = ("Formula", "Severity", "Source", "Power", "Blind spot")
@@ -89,22 +89,17 @@ def described() -> dict[str, Check]:
 
 def check(id: str) -> Callable[[Function], Function]:
     """Register a generator function as a check of published numbers."""
-
-    def register(function: Function) -> Function:
-        CATALOGUE[id] = replace(CATALOGUE.get(id) or described()[id], on_claims=function)
-        return function
-
-    return register
+    return lambda function: _registered(id, function, on_claims=function)
 
 
 def on_store(id: str) -> Callable[[OnStore], OnStore]:
     """Register a generator function as a check of a store."""
+    return lambda function: _registered(id, function, on_store=function)
 
-    def register(function: OnStore) -> OnStore:
-        CATALOGUE[id] = replace(CATALOGUE.get(id) or described()[id], on_store=function)
-        return function
 
-    return register
+def _registered(id: str, function: T, **fields: Any) -> T:
+    CATALOGUE[id] = replace(CATALOGUE.get(id) or described()[id], **fields)
+    return function
 
 
 def load(package: ModuleType) -> None:
@@ -142,10 +137,7 @@ def select(only: Sequence[str] = (), without: Sequence[str] = (), of_store: bool
     Raises:
         UsageError: no such check, or one that is both wanted and not.
     """
-    named, unwanted = (
-        {find(id).id for id in only},
-        {find(id).id for id in without},
-    )  # loads all
+    named, unwanted = ({find(id).id for id in ids} for ids in (only, without))  # loads all
     if both := sorted(named & unwanted):
         raise UsageError(f"{', '.join(both)} named by --only and by --except; name it once")
     wanted = named or {entry.id for entry in catalogue(of_store)}

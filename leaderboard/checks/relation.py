@@ -286,28 +286,11 @@ LEADING_ZERO = re.compile(r"[+\-−]?0\d")
 
 def edit(a: str, b: str) -> Explanation:
     """Whether two printed numbers are one digit, one swap of neighbours or one shift of the point apart."""
-    if one_digit_apart(a, b):
-        return Explanation("one digit differs", f"{a} and {b}: a slip in one place would explain it", True)
-    if neighbours_swapped(a, b):
-        return Explanation("two neighbouring digits are swapped", f"{a} and {b}", True)
-    if point_moved(a, b):
-        return Explanation("the decimal point has moved", f"{a} and {b}", True)
-    return Explanation("one digit, a swap of digits or the decimal point", f"{a} and {b} differ in more", False)
-
-
-def one_digit_apart(a: str, b: str) -> bool:
-    """Same length and exactly one character different, a digit."""
-    pairs = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
-    return len(a) == len(b) and len(pairs) == 1 and all(character.isdigit() for character in pairs[0])
-
-
-def neighbours_swapped(a: str, b: str) -> bool:
-    """Two neighbouring digits have changed places."""
-    places = [i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
-    if len(a) != len(b) or len(places) != 2:
-        return False
-    first, second = places
-    return a[first + 1 : second] in {"", "."} and a[first] == b[second] and a[second] == b[first]
+    kinds = {"one digit differs": b in _changed(a), "two neighbouring digits are swapped": b in _swapped(a),
+             "the decimal point has moved": point_moved(a, b)}  # fmt: skip
+    title = next((kind for kind, fits in kinds.items() if fits), "")
+    told = f"{a} and {b}" if title else f"{a} and {b} differ in more"
+    return Explanation(title or "one digit, a swap of digits or the decimal point", told, bool(title))
 
 
 def point_moved(a: str, b: str) -> bool:

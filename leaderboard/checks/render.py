@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from benchmark.wording import counted
 from leaderboard.checks.finding import Finding, Severity, how_to_acknowledge
 from leaderboard.checks.registry import Check, find
 from leaderboard.checks.runner import Report
@@ -67,29 +68,24 @@ def summary(report: Report) -> str:
     """What was checked, found, and could not be tested."""
     kept = sum(finding.acknowledged is not None for finding in report.findings)
     counts = [
-        plural(report.count(Severity.ERROR), "error"),
-        plural(report.count(Severity.WARNING), "warning"),
-        plural(report.count(Severity.INFO), "note"),
+        counted(report.count(Severity.ERROR), "error"),
+        counted(report.count(Severity.WARNING), "warning"),
+        counted(report.count(Severity.INFO), "note"),
     ]
     if kept:
         counts.append(f"{kept} acknowledged")
     related = sum(tally.related for tally in report.tallies.values())
     alone = sum(tally.passed for tally in report.tallies.values()) - related
     lines = [
-        f"{', '.join(counts)}: {plural(report.numbers, 'number')} of {', '.join(report.sources) or 'nothing'}, "
-        f"{plural(len(report.tallies), 'check')}, {plural(related, 'comparison')} that agree{'s' * (related == 1)}, "
+        f"{', '.join(counts)}: {counted(report.numbers, 'number')} of {', '.join(report.sources) or 'nothing'}, "
+        f"{counted(len(report.tallies), 'check')}, {counted(related, 'comparison')} that agree{'s' * (related == 1)}, "
         f"{alone} looked at alone, {report.seconds:.2f} s"
     ]
     if report.unreadable:
         shown = "; ".join(report.unreadable[:3])
         more = " ..." if len(report.unreadable) > 3 else ""
-        lines.insert(0, f"{plural(len(report.unreadable), 'cell')} not read as a number: {shown}{more}")
+        lines.insert(0, f"{counted(len(report.unreadable), 'cell')} not read as a number: {shown}{more}")
     return "\n".join([*(f"Note: {told}" for told in (*report.notes, *report.unmatched)), *lines])
-
-
-def plural(count: int, word: str) -> str:
-    """`1 error`, `2 errors`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def coverage(report: Report) -> str:

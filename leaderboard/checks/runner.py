@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.errors import UsageError
+from benchmark.wording import counted
 from leaderboard.checks.acknowledgements import FILE, acknowledged, entries_of, pinned, read_kept, unmatched
 from leaderboard.checks.evidence import Evidence
 from leaderboard.checks.finding import Cell, Finding, Severity, Tally, Verdict
@@ -49,10 +50,8 @@ class Report:
     def verdict(self, check: str) -> Verdict:
         """The worst thing a check said; NOT_TESTABLE when it compared nothing."""
         said = {finding.verdict for finding in self.findings if finding.check == check}
-        for verdict in WORST:
-            if verdict in said:
-                return verdict
-        return Verdict.PASS if self.tallies[check].passed else Verdict.NOT_TESTABLE
+        other = Verdict.PASS if self.tallies[check].passed else Verdict.NOT_TESTABLE
+        return next((verdict for verdict in WORST if verdict in said), other)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for `--json`."""
@@ -105,9 +104,7 @@ def overrides_of(checks: Mapping[str, Any]) -> dict[str, Override]:
         entry = find(id)
         threshold = wish.get("threshold")
         if threshold is not None and entry.threshold is None:
-            others = ", ".join(
-                f"{other.id} ({other.threshold:g})" for other in catalogue() if other.threshold is not None
-            )
+            others = ", ".join(f"{c.id} ({c.threshold:g})" for c in catalogue() if c.threshold is not None)
             raise UsageError(f"check '{entry.id}' has no threshold to set; these have: {others}")
         if threshold is not None and not 0 <= threshold < math.inf:
             raise UsageError(f"threshold of check '{entry.id}' is {threshold:g}; expected a finite number, 0 or more")
@@ -227,15 +224,12 @@ FOLLOWING = frozenset({"ORDER", "COMPL", "F-BOUND", "F-HARM", "AVG", "AVG-RANGE"
 def untested(tallies: Mapping[str, Tally]) -> list[str]:
     """One line on the printed differences that no check could hold against their values, and why."""
     reasons: Counter[str] = Counter()
-    for id in DIFFERENCES & tallies.keys():
+    for id in {"DELTA", "REL"} & tallies.keys():
         reasons.update(tallies[id].untestable)
     if not (total := sum(reasons.values())):
         return []
     told = "; ".join(f"{reason} ({count})" if len(reasons) > 1 else reason for reason, count in reasons.most_common())
-    return [f"{total} printed difference{'s' * (total != 1)} could not be checked: {told}"]
-
-
-DIFFERENCES = frozenset({"DELTA", "REL"})
+    return [f"{counted(total, 'printed difference')} could not be checked: {told}"]
 
 
 def whole(checks: Iterable[Check], wishes: Mapping[str, Override]) -> list[str]:
@@ -253,13 +247,8 @@ def merged(reports: Sequence[Report]) -> Report:
     """Several reports as one."""
     result = Report()
     for report in reports:
-        result.findings += report.findings
-        result.sources += report.sources
-        result.unreadable += report.unreadable
-        result.unmatched += report.unmatched
-        result.notes += report.notes
-        result.numbers += report.numbers
-        result.seconds += report.seconds
+        for name in ("findings", "sources", "unreadable", "unmatched", "notes", "numbers", "seconds"):
+            setattr(result, name, getattr(result, name) + getattr(report, name))
         for id, tally in report.tallies.items():
             total = result.tallies.setdefault(id, Tally())
             total.passed += tally.passed

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import cast, get_args
+from typing import cast
 
-from benchmark.errors import DataError
+from leaderboard.lexicon.entries import FILES, FOLDER, Entry, lines_of, spellings
 from leaderboard.lexicon.meaning import Kind, Meaning, Way
 
-FOLDER = Path(__file__).parent
-FILES = ("metrics.csv", "words.csv")
-COLUMNS = ("kind", "name", "words", "better", "lower", "upper", "flags")
-KINDS = frozenset(get_args(Kind)) - {"name"} | {"affix", "unit", "dataset", "method", "own", "comparison"}
 LONGEST = 60
 """Characters of a label beyond which it is a sentence."""
 MOST_WORDS = 8
@@ -30,18 +25,6 @@ _WITHOUT = frozenset({"w/o", "w/", "wo", "w.o", "with", "without", "only", "add"
                       "replacing", "replace", "plus", "minus", "no"})  # fmt: skip
 _KNOWN = 16_384
 """Labels of which the meaning is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of a file, for each of its words."""
-
-    kind: str
-    name: str
-    better: Way
-    lower: float | None
-    upper: float | None
-    flags: frozenset[str]
 
 
 @lru_cache(maxsize=_KNOWN)
@@ -58,22 +41,6 @@ def words_of(text: str) -> list[str]:
     """The words of a label, lower case, without the marks around them."""
     plain = text.casefold().translate(_BLANK).replace("-", " ").replace("–", " ")
     return [word for word in (piece.strip("()[],:;") for piece in plain.split()) if word]
-
-
-def spellings(text: str) -> Iterator[str]:
-    """Every name that `[mean] iou | acc[uracy]` stands for: what is in brackets may be one of those, or absent."""
-    for name in text.split(" | "):
-        yield from _spelt(name.strip())
-
-
-def _spelt(name: str) -> Iterator[str]:
-    close = name.find("]")
-    if close < 0:
-        yield name
-        return
-    opening = name.rfind("[", 0, close)
-    for middle in ("", *name[opening + 1 : close].split("|")):
-        yield from _spelt(name[:opening] + middle + name[close + 1 :])
 
 
 class Lexicon:
@@ -119,7 +86,7 @@ class Lexicon:
             DataError: the file cannot be read, or a line of it is no entry; the message names file and line.
         """
         files = [FOLDER / name for name in FILES]
-        return cls(line for path in ([extra] if extra else []) + files for line in _lines(path))
+        return cls(line for path in ([extra] if extra else []) + files for line in lines_of(path))
 
     def read(self, label: str) -> Meaning:
         """The meaning of a label; of kind `name` where no word says what it is."""
@@ -448,37 +415,6 @@ def _is_component(text: str) -> bool:
     if text[0] in "+-−–" and text[1:].strip()[:1].isalpha():
         return True
     return first.rstrip(".") in _WITHOUT and bool(others) and others[0] != "of"
-
-
-def _lines(path: Path) -> Iterator[tuple[Entry, str]]:
-    """The entries of a file with their words."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = ((number, row) for number, row in enumerate(csv.reader(stream), 1) if row and row[0][:1] != "#")
-            head = next(rows, (1, []))[1]
-            if tuple(head) != COLUMNS:
-                raise DataError(f"{path}: expected the columns {','.join(COLUMNS)}, found {','.join(head)}")
-            for number, row in rows:
-                yield _entry(row, f"{path}:{number}"), row[2]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}: cannot be read as a lexicon: {error}") from None
-
-
-def _entry(row: list[str], place: str) -> Entry:
-    if len(row) != len(COLUMNS):
-        raise DataError(f"{place}: expected {len(COLUMNS)} cells ({','.join(COLUMNS)}), found {len(row)}")
-    kind, name, words, better, lower, upper, flags = (cell.strip() for cell in row)
-    if kind not in KINDS:
-        raise DataError(f"{place}: expected a kind out of {', '.join(sorted(KINDS))}, found {kind!r}")
-    if better not in ("", "max", "min"):
-        raise DataError(f"{place}: expected max, min or nothing as better, found {better!r}")
-    if not name or not words or words.count("[") != words.count("]"):
-        raise DataError(f"{place}: expected a name and words with closed brackets, found {name!r}, {words!r}")
-    try:
-        bounds = [float(bound) if bound else None for bound in (lower, upper)]
-    except ValueError:
-        raise DataError(f"{place}: expected numbers as lower and upper, found {lower!r}, {upper!r}") from None
-    return Entry(kind, name, cast("Way", better or "unknown"), bounds[0], bounds[1], frozenset(flags.split()))
 
 
 _CURRENT: list[Lexicon] = []

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from benchmark.cli.claims import command
 from benchmark.errors import DataError
 from leaderboard.lexicon import Lexicon, default, read, use
-from leaderboard.lexicon.read import COLUMNS, FILES, FOLDER, key_of, spellings
+from leaderboard.lexicon.entries import COLUMNS, FILES, FOLDER, spellings
+from leaderboard.lexicon.read import key_of
 
 HEAD = ",".join(COLUMNS)
 

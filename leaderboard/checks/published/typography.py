@@ -83,8 +83,7 @@ def bold(evidence: Evidence, tally: Tally) -> Iterator[Finding]:
 
 def says_best(evidence: Evidence, table: str) -> bool:
     """Whether the caption says that the best is bold."""
-    caption = fold(evidence.set.captions.get(table))
-    return bool(re.search(r"\b(best|highest|lowest|top)\b[^.;]*\bbold|\bbold[^.;]*\b(best|highest|lowest)\b", caption))
+    return says("best-in-bold", evidence.set.captions.get(table, ""))
 
 
 def _lines(evidence: Evidence) -> Iterator[Line]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from benchmark.parameters import Metric
@@ -11,6 +10,7 @@ from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tal
 from leaderboard.checks.published.conditions import MAXIMUM
 from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, named, ranked_metrics
+from leaderboard.lexicon.phrases import says
 
 
 @on_store("DB-INCOMPLETE")
@@ -73,15 +73,6 @@ def _unequal(task: str, name: str, budget: Mapping[str, set[int]]) -> Finding:
     )  # fmt: skip
 
 
-BEST = re.compile(
-    r"^(?:best|max|maximum|min|minimum|peak|oracle)\b"
-    r"|\b(?:best|max|maximum|highest|lowest|peak|oracle|chosen|selected|picked)\b[^.;]*"
-    r"\b(?:epochs?|steps?|checkpoints?|points?|evaluations?|over training|of the curve)\b"
-)
-HELD_OUT = re.compile(r"\b(?:validation|held[- ]out|dev(?:elopment)?)\b")
-TEST = re.compile(r"\b(?:test|evaluation|unseen)\b")
-
-
 @on_store("DB-TESTSEL")
 def chosen_on_test(evidence: StoreEvidence, tally: Tally) -> Iterator[Finding]:
     """The checkpoint was chosen on the test split."""
@@ -103,9 +94,9 @@ def declared(metric: Metric) -> Severity | None:
     """How grave the selection is that a metric declares; None without one."""
     text = f"{metric.name.replace('_', ' ')}. {metric.title}. {metric.description}".casefold()
     parts = (metric.name.replace("_", " ").casefold(), metric.title.casefold(), metric.description.casefold())
-    if not any(BEST.search(part) for part in parts) or HELD_OUT.search(text):
+    if not any(says("best-of-training", part) for part in parts) or says("held-out", text):
         return None
-    return Severity.ERROR if TEST.search(text) else Severity.WARNING
+    return Severity.ERROR if says("test-split", text) else Severity.WARNING
 
 
 def _is_best(evidence: StoreEvidence, group: Group, metric: Metric) -> bool:

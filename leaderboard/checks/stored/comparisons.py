@@ -11,9 +11,7 @@ from leaderboard.aggregate import Group, TaskFacts
 from leaderboard.checks.finding import Cell, Explanation, Finding, Severity, Tally, say
 from leaderboard.checks.registry import on_store
 from leaderboard.checks.stored.evidence import StoreEvidence, cell, digest, listed, ranked_metrics
-
-CHANCE = ("chance", "random", "uniform", "majority class", "constant")
-"""Words in the name of a reference row that anything trained should beat."""
+from leaderboard.lexicon.phrases import says
 
 
 @on_store("DIR")
@@ -64,7 +62,7 @@ def _beaten(task: TaskFacts, metric: Metric, groups: list[Group]) -> Finding | N
     trained = {name: value for name, value in means.items() if value is not None}
     for reference, row in task.references.items():
         value = row.get(metric.name)
-        known = any(word in reference.replace("_", " ").casefold() for word in CHANCE)
+        known = says("chance", reference.replace("_", " "))
         if value is None or not known or not trained or any(sign * v >= sign * value for v in trained.values()):
             continue
         best = max(trained, key=lambda name: sign * trained[name])
