@@ -23,6 +23,7 @@ from typing import IO, Any
 
 from benchmark.cell import PluginFile
 from benchmark.execution.job import EXIT_CLOSED, HALT, Reply, Request, reply_from, to_line
+from benchmark.execution.stopping import HURRYING
 from benchmark.wording import LAST_WORDS, place_in
 
 POLL_SECONDS = 0.1
@@ -143,7 +144,7 @@ class TrainingProcess:
                     end = time.monotonic() + patience
                     if patience:
                         self._send(HALT + b"\n")
-                if end is not None and time.monotonic() >= end:
+                if end is not None and (time.monotonic() >= end or HURRYING.is_set()):
                     raise StoppedError
                 if deadline is not None and time.monotonic() > deadline:
                     raise TimeLimitError(self._where_it_is())

@@ -11,11 +11,15 @@ from typing import Any
 STOPPING = threading.Event()
 """Set when the run is being stopped; jobs then end at once, without recording the cells they were training."""
 
+HURRYING = threading.Event()
+"""Set by the second signal: nothing is waited for any more, no checkpoint either."""
+
 
 @contextmanager
 def stopping_on_signals(interrupted: Callable[[], None]) -> Iterator[None]:
     """The first SIGINT or SIGTERM sets `STOPPING`, and the block goes on; the second ends it. So does an exception."""
     STOPPING.clear()
+    HURRYING.clear()
     seen = []
 
     def stop(number: int, _: object) -> None:
@@ -23,6 +27,7 @@ def stopping_on_signals(interrupted: Callable[[], None]) -> Iterator[None]:
         seen.append(number)
         STOPPING.set()
         if len(seen) > 1:
+            HURRYING.set()
             raise KeyboardInterrupt
 
     with handled(stop):

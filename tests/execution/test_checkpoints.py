@@ -20,9 +20,11 @@ from benchmark.backends.contract import Options, Wanted
 from benchmark.backends.local import Local
 from benchmark.execution import execute, resume
 from benchmark.execution.execute import Settings
-from benchmark.execution.process import DeathError
+from benchmark.execution.job import Request
+from benchmark.execution.process import DeathError, Place, StoppedError, TrainingProcess
 from benchmark.execution.progress import Screen
 from benchmark.execution.resume import key_of, resumable, told
+from benchmark.execution.stopping import HURRYING
 from benchmark.execution.supervise import Part, what_next
 from benchmark.origin import Origin
 from benchmark.store import Heartbeat, Store, checkpoints
@@ -166,6 +168,28 @@ class Said(Screen):
 
     def note(self, text):
         self.notes.append(text)
+
+
+@pytest.mark.parametrize("hurried", [False, True])
+def test_who_stops_waits_for_the_state_to_be_kept_and_by_a_second_signal_for_nothing(toy_cells, toy_job, hurried):
+    job = toy_job(toy_cells(1, pause=3.0), checkpoint_seconds=1e-6)
+    store, process = Store(job.store), TrainingProcess(Place(None, 1))
+    asked = []
+
+    def stopped():
+        if store.checkpoints():
+            asked.append(time.monotonic())
+            (HURRYING.set if hurried else HURRYING.clear)()
+        return bool(asked)
+
+    try:
+        with pytest.raises(StoppedError):
+            process.ask(Request(job), stopped=stopped)
+        took = time.monotonic() - asked[0]
+    finally:
+        HURRYING.clear()
+        process.kill()
+    assert took < 2.0 if hurried else store.reached(job.cell_ids)[1] > 1  # an evaluation of 3 s comes before
 
 
 def test_deaths_between_which_training_got_on_do_not_part_a_stack(toy_cells, toy_job):
