@@ -167,3 +167,10 @@ def test_roles_of_rows_group_the_numbers_of_a_column():
 def test_one_letter_among_others_is_a_domain_and_not_a_setting(latex_table):
     result = latex_table("Method & A & D & W \\\\ \\midrule\nMask & 80 & 81 & 82 \\\\", 3)
     assert [claim.scope.task for claim in result.claims] == ["A", "D", "W"]
+
+
+def test_a_heading_with_a_unit_of_time_per_piece_of_work_is_a_cost():
+    source = "The mAP is the metric.\n\n| Model | Pose (s/iter) | Pose (mAP) |\n|-|-|-|\n| a | 1.23 | 0.767 |\n"
+    metrics = [claim.scope.metric for claim in import_text(source, "markdown").claims]
+    assert metrics[0] != metrics[1]
+    assert "s/iter" in metrics[0]
