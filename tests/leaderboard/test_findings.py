@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmark.cli.shell import load_verb
+from benchmark.store import Store
 from leaderboard import findings
 from leaderboard.aggregate import PlannedCell, SeedResult, TaskFacts, build_grid
 from leaderboard.compare import Terms
@@ -87,3 +88,18 @@ def test_the_page_is_what_its_command_gives_for_the_kept_export_and_an_edit_is_f
     edited = tmp_path / "findings.md"
     edited.write_text(page.replace("**cannot be told apart**", "**better**", 1), encoding="utf-8")
     assert bench("findings", *command, "--store", kept, "--check", "--output", edited)[0] == 4
+
+
+def test_what_probes_recorded_is_compared_at_the_last_step(kept):
+    query = (
+        "select avg(value) from probes where probe = 'retention' and metric = 'retention' and layer is null "
+        "and head is null and step = 300 and initializer = '{}'"
+    )
+    con = Store(kept).connect()
+    means = [con.execute(query.format(f"{name}[contrast=2]")).fetchone()[0] for name in ("mask", "svd")]
+    con.close()
+    page = (DOCS / "findings.md").read_text(encoding="utf-8")
+    (line,) = [
+        line for line in page.splitlines() if "Retention at the end: `mask[contrast=2]`" in line and "svd" in line
+    ]
+    assert [float(number) for number in re.findall(r"` ([\d.]+) ±", line)] == [round(mean, 2) for mean in means]
