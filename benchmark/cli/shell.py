@@ -36,7 +36,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "list": ("benchmark.cli.list", "List tasks, initialisers, probes, specs or plugins."),
     "show": ("benchmark.cli.show", "Show a task, an initialiser, a probe, a spec or a cell."),
     "validate": ("benchmark.cli.validate", "Check spec files without running them."),
-    "new": ("benchmark.cli.new", "Write a starting file for a task, an initialiser, a probe or a spec."),
+    "new": ("benchmark.cli.new", "Write a starting file for a task, initialiser, probe or spec."),
     "doctor": ("benchmark.cli.doctor", "Check this machine, the installation and the store."),
 }
 WORKING = ("run", "readings", "rerun", "merge", "import", "export", "data", "new")
