@@ -150,7 +150,10 @@ class Lexicon:
                        is_dataset=self.is_dataset(text), is_own=self._has(text, "own"))  # fmt: skip
         if len(text) > LONGEST or base.is_component:
             return base
-        return self._role(text, base) or self._measured(text, base)
+        role = self._role(text, base)
+        if role is not None and role.role in ("own", "baseline", "reference"):
+            return self._spent(text, [], role)  # `Ours (s)` heads seconds
+        return role or self._measured(text, base)
 
     def _unit(self, text: str) -> tuple[str, str]:
         """The text without the unit in brackets at its end, `(%)`, or a bare `%`; and the unit."""
