@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -29,6 +30,8 @@ from benchmark.train.trace import Trace, record
 from benchmark.train.values import as_floats, check_names
 from benchmark.train.world import world
 
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -42,7 +45,7 @@ class Reference:
     gradient: Tensor
     """(P,) in the layout of the parameters."""
     frozen: tuple[str, ...]
-    """Parameters with `requires_grad` off: they are not trained, and their gradient is zero here."""
+    """Parameters that the loss does not reach, as with `requires_grad` off: `torch.optim` leaves them as they are."""
     written: Mapping[str, Tensor]
     """Buffers that training writes to, after the first batch."""
     scored: tuple[Tensor, Tensor]
@@ -76,7 +79,8 @@ def _final_names(cell: Cell, model: nn.Module, device: str) -> tuple[str, ...]:
             chunks.append({name: value.cpu() for name, value in task.observe(model(inputs), targets).items()})
     observed = {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
     with world(cell.seed, "summary", f"summarize of task {cell.task_name!r}"):
-        finals = as_floats(task.summarize(observed, examples, final=True), "summarize")
+        found = _twice(cell, "summarize", lambda: task.summarize(observed, examples, final=True))
+        finals = as_floats(found, "summarize")
     check_names(finals, [metric.name for metric in task.metrics()])
     _finals[key] = tuple(finals)
     return _finals[key]
@@ -94,19 +98,27 @@ def refer(cell: Cell, model: nn.Module, device: str) -> Reference:
     model.to(device)
     with world(cell.seed, "forward", f"the model of {cell.task_name!r} × {cell.initializer_name!r}"):
         before = _state(model, cell), _draws()
+        given = (*batch, *chunk)
+        versions = [tensor._version for tensor in given]
         buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         _set_noise(model, seed)
         trace = _trace(cell, model, batch, chunk)
-        loss, gradient = _differentiated(cell, model, batch, layout)
+        loss, gradient, frozen = _differentiated(cell, model, batch, layout)
         written = _written(model, buffers)
         model.eval()
         with torch.no_grad():
             observed = cell.task.observe(model(chunk[0]), chunk[1])
         if scored_too := _written(model, buffers):
             raise PluginError(f"buffer {next(iter(scored_too))!r} is written to when the model is evaluated: {_STILL}")
+        if versions != [tensor._version for tensor in given]:
+            raise PluginError(
+                "the model, `loss` or `observe` writes to its inputs or targets, which other steps and cells "
+                "are given too; work on a copy (`x = x.clone()`)"
+            )
         _refuse_draws(model, before[1], trace)
-        if moved := list(state.changed(before[0], _state(model, cell))):
-            _refuse_state(moved, before[0], _state(model, cell), trace, _trace(cell, model, batch, chunk))
+        after = _state(model, cell)
+        moved = list(state.changed(before[0], after))
+        _refuse_state(moved, after, trace, _trace(cell, model, batch, chunk))
     finals = _final_names(cell, model, device)
     shapes = tuple((n, tuple(t.shape), str(t.dtype)) for n, t in (*model.named_parameters(), *model.named_buffers()))
     model.to("cpu")
@@ -115,7 +127,7 @@ def refer(cell: Cell, model: nn.Module, device: str) -> Reference:
         batch=batch,
         loss=loss,
         gradient=gradient,
-        frozen=tuple(name for name, parameter in model.named_parameters() if not parameter.requires_grad),
+        frozen=frozen,
         written=written,
         scored=(chunk[0].cpu(), chunk[1].cpu()),
         observed={name: value.cpu() for name, value in observed.items()},
@@ -138,13 +150,31 @@ def _first_batch(cell: Cell, device: str) -> tuple[tuple[Tensor, Tensor], Tensor
     batch = _rows(examples, rows, device)
     if task.augments():
         with world(cell.seed, "augment", f"augment of task {cell.task_name!r}"):
-            before = _draws()
-            batch = task.augment(*batch, torch.Generator().manual_seed(stream(cell.seed, "augment")))
+            before, own = _draws(), stream(cell.seed, "augment")
+            batch = _twice(
+                cell,
+                "augment",
+                lambda: task.augment(batch[0].clone(), batch[1].clone(), torch.Generator().manual_seed(own)),
+            )
             if drawn := _drawn(before):
                 raise PluginError(
                     f"augment draws from {drawn}, which the cells share; draw from the `generator` it is given"
                 )
     return batch, noise_seeds(cell.seed)(1)[0].to(device)
+
+
+def _twice(cell: Cell, method: str, call: Callable[[], Made]) -> Made:
+    """What a method of the task gives; PluginError when its second call still changes what it reads (a cache may)."""
+    functions = {method: getattr(type(cell.task), method)}
+    call()
+    before = state.model_state(nn.Identity(), functions)
+    made = call()
+    if moved := list(state.changed(before, state.model_state(nn.Identity(), functions))):
+        raise PluginError(
+            f"{moved[0]} changes while {method} runs, so that what a cell reports would depend on the calls before it; "
+            "compute it from what the method is given"
+        )
+    return made
 
 
 def _rows(examples: Examples, rows: slice | Tensor, device: str) -> tuple[Tensor, Tensor]:
@@ -168,8 +198,10 @@ def _trace(cell: Cell, model: nn.Module, batch: tuple[Tensor, Tensor], chunk: tu
     return record(model, cell.task, (batch[0][:few], batch[1][:few]), (chunk[0][:2], chunk[1][:2]))
 
 
-def _differentiated(cell: Cell, model: nn.Module, batch: tuple[Tensor, Tensor], layout: Layout) -> tuple[float, Tensor]:
-    """Mean loss over the micro-batches, and its gradient in the layout of the parameters."""
+def _differentiated(
+    cell: Cell, model: nn.Module, batch: tuple[Tensor, Tensor], layout: Layout
+) -> tuple[float, Tensor, tuple[str, ...]]:
+    """Mean loss over the micro-batches, its gradient in the layout of the parameters, and those it does not reach."""
     model.train()
     named = dict(model.named_parameters())
     trained = {name: parameter for name, parameter in named.items() if parameter.requires_grad}
@@ -177,7 +209,7 @@ def _differentiated(cell: Cell, model: nn.Module, batch: tuple[Tensor, Tensor], 
     size = cell.task.budget.micro_batch or cell.task.budget.batch_size
     pieces = list(zip(*(torch.split(tensor, size) for tensor in batch), strict=True))
     seeds = {name: buffer.clone() for name, buffer in model.named_buffers() if noise.is_seed(name)}
-    loss = 0.0
+    loss, unreached = 0.0, set(named)
     for part, (inputs, targets) in enumerate(pieces):
         for name, seed in noise.shifted(seeds, part).items():
             model.get_buffer(name).copy_(seed)
@@ -187,8 +219,9 @@ def _differentiated(cell: Cell, model: nn.Module, batch: tuple[Tensor, Tensor], 
             for name, found in zip(trained, made, strict=True):
                 if found is not None:
                     gradients[name] += found / len(pieces)
+                    unreached.discard(name)
         loss += value.item() / len(pieces)
-    return loss, layout.join(gradients)
+    return loss, layout.join(gradients), tuple(sorted(unreached))
 
 
 def _written(model: nn.Module, before: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -258,11 +291,14 @@ def type_of_dropout(model: nn.Module) -> str:
     return next(type(m).__name__ for m in model.modules() if "Dropout" in type(m).__name__)
 
 
-def _refuse_state(
-    moved: list[str], before: Mapping[str, object], after: Mapping[str, object], first: Trace, second: Trace
-) -> None:
-    """Refuse what changed while the model ran, unless it is a tensor that is kept and never read."""
+def _refuse_state(moved: list[str], after: Mapping[str, object], first: Trace, second: Trace) -> None:
+    """Refuse what changed while the model ran, unless it is a tensor that is kept and never read.
+
+    What cannot be looked into (an iterator, a clock) shows in a second trace that is not the first.
+    """
     counted = [name for name in moved if not isinstance(after[name], state.Tensors)]
     if counted or first.text != second.text:
-        name = (counted or moved)[0]
+        name = (
+            counted or moved or ["something the model, `loss` or `observe` reads (an iterator, a clock, a global)"]
+        )[0]
         raise PluginError(f"{name} changes while the model runs: {_STILL}")

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.func import functional_call
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmark.errors import PluginError
@@ -22,6 +23,11 @@ from benchmark.task import Task
 
 TF32 = 2.0**-11
 """Relative spacing of the numbers in which a GPU may take float32 convolutions."""
+
+AS_NUMBERS = (
+    "the model, `loss` or `observe` turns a tensor into a Python number ({}), "
+    "which a program would keep as it was at first; stay with tensors, `torch.where(condition, a, b)`"
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,15 @@ class Trace:
         """Relative spacing of the least precise numbers that occur."""
         found = [torch.finfo(kind).eps for kind in self.types]
         return max([*found, TF32 if self.convolves and device != "cpu" else 0.0])
+
+
+class Unread(TorchFunctionMode):
+    """Refuses what reads a tensor's numbers past the dispatcher: nothing of it would show in the trace."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is Tensor.tolist:
+            raise PluginError(AS_NUMBERS.format("`.tolist()`"))
+        return func(*args, **(kwargs or {}))
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -67,10 +82,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = kwargs or {}
         self._digest.update(f"{func}({self.told(args)},{self.told(kwargs)})\n".encode())
         if func is torch.ops.aten._local_scalar_dense.default and not self._is_constant(args[0]):
-            raise PluginError(
-                "the model, `loss` or `observe` turns a tensor into a Python number (`if tensor`, `.item()`, `float`), "
-                "which a program would keep as it was at first; stay with tensors, `torch.where(condition, a, b)`"
-            )
+            raise PluginError(AS_NUMBERS.format("`if tensor`, `.item()`, `float`"))
         self.convolves |= "convolution" in func.__name__
         if any(isinstance(value, torch.Generator) for value in (*args, *kwargs.values())):
             self.draws.append(f"a generator of its own ({func.__name__.partition('.')[0]})")
@@ -139,7 +151,7 @@ def record(model: torch.nn.Module, task: Task, batch: tuple[Tensor, Tensor], sco
         parameters = {n: p.detach().clone().requires_grad_() for n, p in model.named_parameters()}
         tensors = {**parameters, **{n: b.clone() for n, b in model.named_buffers()}}
         recorder = Recorder({**tensors, ":inputs": inputs, ":targets": targets}, held)
-        with torch.set_grad_enabled(training), recorder:
+        with torch.set_grad_enabled(training), Unread(), recorder:
             outputs = functional_call(model, tensors, (inputs,))
             made = _gradients(task.loss(outputs, targets), parameters) if training else task.observe(outputs, targets)
         results.append({name: recorder.told(value) for name, value in made.items()})

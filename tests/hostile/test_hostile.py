@@ -22,8 +22,10 @@ from benchmark.nn import noise
 from benchmark.parameters import Budget, Metric, Optimizer
 from benchmark.task import Examples, Geometry, Task
 from benchmark.train import program
+from benchmark.train.build import build_all
 from benchmark.train.mode import Mode
 from benchmark.train.stack import train_stack
+from benchmark.train.trainer import Trainer
 
 STEPS = 4
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore::UserWarning:torch.fx")
@@ -538,6 +540,82 @@ class Momentum(Toy):
     optimizer: Optimizer = Optimizer(name="sgd", learning_rate=1e-2, momentum=0.9)
 
 
+class Scaled(nn.Module):
+    """A linear map times what `scale` says of its module."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.linear, self.scale = nn.Linear(12, 1), scale
+        self.spare = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return self.linear(x) * self.scale(self)
+
+
+@learns("turns a tensor into a Python number .`.tolist..`")
+class ReadsItsWeightsAsAList(Toy):
+    def build_model(self):
+        return Scaled(lambda module: sum(map(abs, module.linear.weight.flatten().tolist())))
+
+
+@learns("changes while the model runs: a program is traced once")
+class TurnsAWheel(Toy):
+    def build_model(self):
+        wheel = itertools.cycle([0.5, 1.0, 2.0, 3.0, 4.0])
+        return Scaled(lambda module: next(wheel))
+
+
+class Doubles(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(12, 1)
+
+    def forward(self, x):
+        return self.linear(x.mul_(2))
+
+
+@learns("writes to its inputs or targets")
+class WritesToItsInputs(Toy):
+    def build_model(self):
+        return Doubles()
+
+
+calls = {"summarize": 0, "augment": 0}
+
+
+@learns(r"calls\['summarize'\] changes while summarize runs")
+class CountsItsSummaries(Toy):
+    def summarize(self, observed, examples, *, final):
+        calls["summarize"] += 1
+        return {"score": calls["summarize"], "mse": 1.0}
+
+
+@learns(r"calls\['augment'\] changes while augment runs")
+class AugmentsLater(Toy):
+    def augment(self, inputs, targets, generator):
+        calls["augment"] += 1
+        return inputs * (1.0 if calls["augment"] < 12 else 2.0), targets
+
+
+counted = itertools.count()
+
+
+@learns("build_model gives another model when it is called again for the same seed: gain was")
+class CountsItsModels(Toy):
+    def build_model(self):
+        model = Scaled(lambda module: module.gain)
+        model.gain = 1.0 + 0.1 * next(counted)
+        return model
+
+
+@learns()
+class ParameterThatTheLossDoesNotReach(Toy):
+    optimizer: Optimizer = Optimizer(learning_rate=1e-2, weight_decay=0.5)
+
+    def build_model(self):
+        return Scaled(lambda module: 1.0 if module.training else module.spare.mean())
+
+
 def returning(value, name="score"):
     """A task whose summarize returns a value."""
 
@@ -651,3 +729,13 @@ def test_a_task_is_right_or_fails_by_name_and_other_tasks_keep_their_bits(name, 
         assert_right_or_named(outcomes[one.id], one, fails, plain)
     for one, wanted in zip(NEIGHBOURS, undisturbed(mode, "none"), strict=True):
         assert numbers(outcomes[one.id]) == wanted
+
+
+def test_decay_leaves_a_parameter_that_the_loss_does_not_reach_as_it_is():
+    """`torch.optim` skips what has no gradient."""
+    built, _ = build_all([cell(ParameterThatTheLossDoesNotReach(), Plain(), 0)])
+    trainer = Trainer(built, Mode.parse("alone"), "cpu")
+    trainer.run(lambda *_: None)
+    weights = trainer.weights(0)
+    assert weights["spare"].tolist() == [1.0, 1.0, 1.0]
+    assert not torch.equal(weights["linear.weight"], built[0].model.linear.weight)
