@@ -127,17 +127,21 @@ def _case(
 
 def _nearest(evidence: Evidence, number: Number, bases: list[Number]) -> Number:
     """Of several baselines of one name the last that is printed before the number."""
+    if len(bases) == 1:
+        return bases[0]
     places = {n: place for place, n in enumerate(evidence.like(number, "table"))}
     before = [n for n in bases if n in places and places[n] < places[number]]
-    return before[-1] if before and len(bases) > 1 else bases[0]
+    return before[-1] if before else bases[0]
 
 
 def _is_open(evidence: Evidence, number: Number, value: Number, base: Number, printed: Reported) -> bool:
     """Whether something that is not stated may excuse it."""
     if value is not number:
         return bool(relate(value.scope, number.scope).unknown)
+    if not relate(value.scope, base.scope).unknown:
+        return False
     percent = _as_percent(value.reported, base.reported, printed) and not _are_points(evidence, number)
-    return (percent or number.table != base.table) and bool(relate(value.scope, base.scope).unknown)
+    return percent or number.table != base.table
 
 
 def _are_points(evidence: Evidence, number: Number) -> bool:
