@@ -190,6 +190,7 @@ def test_every_family_of_the_folders_is_declared_as_an_entry_point():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     declared = {("task", name, module) for name, module in project["bench.tasks"].items()}
     declared |= {("initializer", name, module) for name, module in project["bench.initializers"].items()}
+    declared |= {("probe", name, module) for name, module in project["bench.probes"].items()}
     found = {(e.kind, e.name, e.origin.removesuffix(".py").replace("/", ".")) for e in checked_out()}
     assert declared == found
 

@@ -7,6 +7,7 @@ which cells share a program (their traces do); it names what changed.
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -134,5 +135,7 @@ def model_state(model: nn.Module, functions: Mapping[str, Callable[..., Any]]) -
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:
-    """Names that hold something else, or are new."""
-    return [name for name, value in after.items() if name not in before or before[name] != value]
+    """Names that hold something else, or are new; a NaN that stays is the same."""
+    nan = {name for name, value in after.items() if isinstance(value, float) and math.isnan(value)}
+    nan = {name for name in nan if isinstance(was := before.get(name), float) and math.isnan(was)}
+    return [n for n, value in after.items() if n not in nan and (n not in before or before[n] != value)]
