@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -68,9 +69,9 @@ class QueryKeyPrior(EncodesPattern):
                 target = mass(Seen.of(wanted, masked, inputs).weights(), pattern)
                 match(Seen.of(attention, model, inputs), target, pattern, f"layer {index}")
 
+    @abstractmethod
     def encode(self, model: nn.Module, context: Context) -> None:
         """Set `query` and `key` of every layer and head."""
-        raise NotImplementedError
 
 
 def bind(attention: Attention, kind: Bound, scale: float = 10.0) -> None:

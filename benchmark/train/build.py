@@ -14,6 +14,7 @@ from benchmark.errors import PluginError
 from benchmark.identity import stream
 from benchmark.initializer import Context
 from benchmark.nn.attention import set_prior_mode
+from benchmark.train import state
 from benchmark.train.reference import Reference, refer
 from benchmark.train.trace import constant_digest
 from benchmark.train.world import world
@@ -31,10 +32,12 @@ class Built:
 def build(cell: Cell) -> torch.nn.Module:
     """The cell's model at step 0; raises what the task or the initialiser raises, ValueError on non-finite weights."""
     model = _bare(cell)
-    if apart := _first_difference(model, _bare(cell)):
+    first, second = _held(model), _held(_bare(cell))
+    if moved := state.changed(first, second):
         raise PluginError(
-            f"build_model gives another model when it is called again for the same seed: {apart}; let it depend on the "
-            "task's parameters and the seeded generators alone, not on what the process did before"
+            f"build_model gives another model when it is called again for the same seed: {moved[0]} was "
+            f"{first.get(moved[0])}, then {second[moved[0]]}; let it depend on the task's parameters and the seeded "
+            "generators alone, not on what the process did before"
         )
     set_prior_mode(model, cell.initializer.prior_mode())
     context = Context(cell.task, cell.seed, torch.Generator().manual_seed(stream(cell.seed, "initializer")))
@@ -61,28 +64,12 @@ def _bare(cell: Cell) -> torch.nn.Module:
         return cell.task.build_model()
 
 
-def _first_difference(first: torch.nn.Module, second: torch.nn.Module) -> str | None:
-    """A parameter, buffer or plain attribute in which two models differ."""
-    others = _plain_values(second)
-    for name, value in _plain_values(first).items():
-        other = others.get(name)
-        same = isinstance(other, torch.Tensor) and isinstance(value, torch.Tensor) and _equal(value, other)
-        if not same and (isinstance(value, torch.Tensor) or other != value):
-            return f"{name} differs" if isinstance(value, torch.Tensor) else f"{name} was {value!r}, then {other!r}"
-    return None
-
-
-def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return is_lazy(one) or one.is_meta or constant_digest(one) == constant_digest(other)
-
-
-def _plain_values(model: torch.nn.Module) -> dict[str, object]:
-    values: dict[str, object] = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    for place, module in model.named_modules():
-        values |= {
-            f"{place}.{k}".lstrip("."): v for k, v in vars(module).items() if isinstance(v, bool | int | float | str)
-        }
-    return values
+def _held(model: torch.nn.Module) -> dict[str, object]:
+    """What two models of one seed have in common: digests of parameters and buffers, and what their code reads."""
+    named = (*model.named_parameters(), *model.named_buffers())
+    digests = {name: constant_digest(one) for name, one in named if not (is_lazy(one) or one.is_meta)}
+    read = state.model_state(model, {}).items()
+    return {**digests, **{name: value for name, value in read if not isinstance(value, state.Tensors)}}
 
 
 def build_all(cells: Sequence[Cell], device: str = "cpu") -> tuple[list[Built], dict[str, str]]:

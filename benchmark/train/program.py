@@ -69,6 +69,11 @@ class Buffers:
         """The tensors with these noise seeds, (C,)."""
         return [noise.own(seeds, n) if noise.is_seed(n) else t for n, t in zip(self.names, self.tensors, strict=True)]
 
+    def of_cell(self, row: int, tensors: Sequence[Tensor] | None = None, *, shared: bool = True) -> dict[str, Tensor]:
+        """One cell's buffers by name, of `tensors` if they are given; without those that all cells share on request."""
+        every = zip(self.names, tensors or self.tensors, self.stacked, strict=True)
+        return {name: tensor[row] if own else tensor for name, tensor, own in every if own or shared}
+
 
 @dataclass(frozen=True)
 class Source:

@@ -138,12 +138,7 @@ class Recorder:
         if (size := len(examples)) in made:
             return made[size]
         inputs, targets = examples.inputs.to(parameters.device), examples.targets.to(parameters.device)
-        own = {
-            name: value[i] if stacked else value
-            for name, value, stacked in zip(
-                self._buffers.names, self._buffers.tensors, self._buffers.stacked, strict=True
-            )
-        }
+        own = self._buffers.of_cell(i)
 
         def at(row: Tensor) -> Look:
             return Look(item.cell, item.model, {**self._layout.split(row), **own}, inputs, targets)

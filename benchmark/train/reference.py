@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -110,15 +110,10 @@ def refer(cell: Cell, model: nn.Module, device: str) -> Reference:
             observed = cell.task.observe(model(chunk[0]), chunk[1])
         if scored_too := _written(model, buffers):
             raise PluginError(f"buffer {next(iter(scored_too))!r} is written to when the model is evaluated: {_STILL}")
-        if versions != [tensor._version for tensor in given]:
-            raise PluginError(
-                "the model, `loss` or `observe` writes to its inputs or targets, which other steps and cells "
-                "are given too; work on a copy (`x = x.clone()`)"
-            )
+        _refuse_writes(given, versions)
         _refuse_draws(model, before[1], trace)
         after = _state(model, cell)
-        moved = list(state.changed(before[0], after))
-        _refuse_state(moved, after, trace, _trace(cell, model, batch, chunk))
+        _refuse_state(state.changed(before[0], after), after, trace, _trace(cell, model, batch, chunk))
     finals = _final_names(cell, model, device)
     shapes = tuple((n, tuple(t.shape), str(t.dtype)) for n, t in (*model.named_parameters(), *model.named_buffers()))
     model.to("cpu")
@@ -169,7 +164,7 @@ def _twice(cell: Cell, method: str, call: Callable[[], Made]) -> Made:
     call()
     before = state.model_state(nn.Identity(), functions)
     made = call()
-    if moved := list(state.changed(before, state.model_state(nn.Identity(), functions))):
+    if moved := state.changed(before, state.model_state(nn.Identity(), functions)):
         raise PluginError(
             f"{moved[0]} changes while {method} runs, so that what a cell reports would depend on the calls before it; "
             "compute it from what the method is given"
@@ -289,6 +284,14 @@ def _refuse_draws(model: nn.Module, before: Mapping[str, object], trace: Trace) 
 def type_of_dropout(model: nn.Module) -> str:
     """The class of the first dropout of a model."""
     return next(type(m).__name__ for m in model.modules() if "Dropout" in type(m).__name__)
+
+
+def _refuse_writes(given: Sequence[Tensor], versions: Sequence[int]) -> None:
+    if [tensor._version for tensor in given] != versions:
+        raise PluginError(
+            "the model, `loss` or `observe` writes to its inputs or targets, which other steps and cells are given "
+            "too; work on a copy (`x = x.clone()`)"
+        )
 
 
 def _refuse_state(moved: list[str], after: Mapping[str, object], first: Trace, second: Trace) -> None:

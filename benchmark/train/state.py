@@ -7,10 +7,9 @@ which cells share a program (their traces do); it names what changed.
 from __future__ import annotations
 
 import hashlib
-import math
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -60,7 +59,7 @@ class Walk:
     def visit(self, name: str, value: Any, depth: int = 0) -> None:
         """Note a value, or what it holds."""
         if isinstance(value, _PLAIN):
-            self.found[name] = value
+            self.found[name] = repr(value) if isinstance(value, float) else value  # a NaN that stays is no change
         elif (state := generator_state(value)) is not None:
             self.found[name] = state
         elif isinstance(value, Tensor):
@@ -134,8 +133,6 @@ def model_state(model: nn.Module, functions: Mapping[str, Callable[..., Any]]) -
     return walk.found
 
 
-def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:
-    """Names that hold something else, or are new; a NaN that stays is the same."""
-    nan = {name for name, value in after.items() if isinstance(value, float) and math.isnan(value)}
-    nan = {name for name in nan if isinstance(was := before.get(name), float) and math.isnan(was)}
-    return [n for n, value in after.items() if n not in nan and (n not in before or before[n] != value)]
+def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Names that hold something else, or are new."""
+    return [name for name, value in after.items() if name not in before or before[name] != value]

@@ -48,15 +48,6 @@ class Trace:
         return max([*found, TF32 if self.convolves and device != "cpu" else 0.0])
 
 
-class Unread(TorchFunctionMode):
-    """Refuses what reads a tensor's numbers past the dispatcher: nothing of it would show in the trace."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is Tensor.tolist:
-            raise PluginError(AS_NUMBERS.format("`.tolist()`"))
-        return func(*args, **(kwargs or {}))
-
-
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Writes down each operation with what it is given; tensors are numbered as they are made."""
 
@@ -81,7 +72,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         self._digest.update(f"{func}({self.told(args)},{self.told(kwargs)})\n".encode())
-        if func is torch.ops.aten._local_scalar_dense.default and not self._is_constant(args[0]):
+        if func is torch.ops.aten._local_scalar_dense.default and not self.is_constant(args[0]):
             raise PluginError(AS_NUMBERS.format("`if tensor`, `.item()`, `float`"))
         self.convolves |= "convolution" in func.__name__
         if any(isinstance(value, torch.Generator) for value in (*args, *kwargs.values())):
@@ -95,8 +86,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                     self.types.add(tensor.dtype)
         return result
 
-    def _is_constant(self, tensor: Tensor) -> bool:
-        """Whether nothing a program is given has gone into it, as far as its name tells."""
+    def is_constant(self, tensor: Tensor) -> bool:
+        """Whether nothing that a program is given has gone into a tensor, as far as its name tells."""
         return self._names.get(_place(tensor), "constant").startswith("constant")
 
     def _name(self, tensor: Tensor, name: str) -> None:
@@ -121,6 +112,19 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         name = f"constant {constant_digest(tensor)}"
         self._name(tensor, name)
         return name
+
+
+class Unread(TorchFunctionMode):
+    """Refuses what reads a tensor's numbers past the dispatcher: nothing of it would show in the trace."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is Tensor.tolist and not self._recorder.is_constant(args[0]):
+            raise PluginError(AS_NUMBERS.format("`.tolist()`"))
+        return func(*args, **(kwargs or {}))
 
 
 def constant_digest(tensor: Tensor) -> str:
@@ -151,7 +155,7 @@ def record(model: torch.nn.Module, task: Task, batch: tuple[Tensor, Tensor], sco
         parameters = {n: p.detach().clone().requires_grad_() for n, p in model.named_parameters()}
         tensors = {**parameters, **{n: b.clone() for n, b in model.named_buffers()}}
         recorder = Recorder({**tensors, ":inputs": inputs, ":targets": targets}, held)
-        with torch.set_grad_enabled(training), Unread(), recorder:
+        with torch.set_grad_enabled(training), Unread(recorder), recorder:
             outputs = functional_call(model, tensors, (inputs,))
             made = _gradients(task.loss(outputs, targets), parameters) if training else task.observe(outputs, targets)
         results.append({name: recorder.told(value) for name, value in made.items()})

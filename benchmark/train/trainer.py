@@ -184,9 +184,7 @@ class Trainer:
     def weights(self, row: int, *, averaged: bool = False) -> dict[str, Tensor]:
         """The state of a cell's module, as `load_state_dict` takes it, or of its averaged parameters."""
         parameters = self.average if averaged and self.average is not None else self.parameters
-        own = zip(self.buffers.names, self.buffers.tensors, self.buffers.stacked, strict=True)
-        values = {name: tensor[row] if stacked else tensor for name, tensor, stacked in own}
-        values |= self.layout.split(parameters[row])
+        values = {**self.buffers.of_cell(row), **self.layout.split(parameters[row])}
         model = self.source.model
         first = {id(parameter): name for name, parameter in model.named_parameters()}  # of those that are tied
         return {name: values[first.get(id(one), name)] for name, one in model.state_dict(keep_vars=True).items()}
@@ -233,7 +231,7 @@ class Trainer:
         reasons = {}
         for i, (cell, reference) in enumerate(zip(self.cells, self.references, strict=True)):
             batch = (inputs[i], targets[i])
-            own = {n: b[i] for n, b, s in zip(self.buffers.names, buffers, self.buffers.stacked, strict=True) if s}
+            own = self.buffers.of_cell(i, buffers, shared=False)
             reason = canary.difference(reference, self.layout, losses[i], gradients[i], batch)
             if reason := reason or canary.buffer_difference(reference, own):
                 reasons[cell.id] = reason

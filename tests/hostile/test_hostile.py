@@ -558,6 +558,15 @@ class ReadsItsWeightsAsAList(Toy):
         return Scaled(lambda module: sum(map(abs, module.linear.weight.flatten().tolist())))
 
 
+offsets = torch.tensor([0.5, 1.5])
+
+
+@learns()
+class ReadsAConstantAsAList(Toy):
+    def build_model(self):
+        return Scaled(lambda module: sum(offsets.tolist()))
+
+
 @learns("changes while the model runs: a program is traced once")
 class TurnsAWheel(Toy):
     def build_model(self):
@@ -606,6 +615,16 @@ class CountsItsModels(Toy):
         model = Scaled(lambda module: module.gain)
         model.gain = 1.0 + 0.1 * next(counted)
         return model
+
+
+built = {"models": 0}
+
+
+@learns(r"build_model gives another model when it is called again for the same seed: .*built\['models'\] was")
+class ReadsHowManyThereAre(Toy):
+    def build_model(self):
+        built["models"] += 1
+        return Scaled(lambda module: float(built["models"]))
 
 
 @learns()
